@@ -85,10 +85,11 @@ let package = Package(
       swiftSettings: strict
     ),
 
-    // The farm. Jobs and Wire contain no code for media and no composition.
+    // The farm. FarmModel, Jobs and Wire contain no code for media and no composition.
+    .target(name: "FarmModel", swiftSettings: strict),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
-      name: "Jobs", dependencies: ["CPostgres", "Digest", "SystemSupport"],
+      name: "Jobs", dependencies: ["CPostgres", "Digest", "FarmModel", "SystemSupport"],
       resources: [.embedInCode("Migrations/0001_farm.sql")],
       swiftSettings: strict),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -98,26 +99,41 @@ let package = Package(
     .target(name: "CFiles", cSettings: optimised),
     .target(name: "CMemory", cSettings: optimised),
     .target(name: "ContentStorage", dependencies: ["CFiles", "Digest", "SystemSupport"], swiftSettings: strict),
+    // What a farm can be asked, and what it answers. Pure; its JSON is that of `--json`.
+    .target(name: "FarmAPI", dependencies: ["CompositionModel", "Digest", "FarmModel"], swiftSettings: strict),
+    .target(
+      name: "FarmWire",
+      dependencies: ["CompositionModel", "Digest", "FarmAPI", "FarmModel", "SystemSupport", "Wire", protobuf],
+      swiftSettings: strict),
     .target(
       name: "Coordinator",
       dependencies: [
-        "CMemory", "CompositionModel", "RenderTasks", "Segmenter", "Jobs", "Wire", "ContentStorage", "Digest",
-        "SystemSupport", protobuf, logging,
+        "CMemory", "CompositionModel", "RenderTasks", "Segmenter", "FarmAPI", "FarmModel", "FarmWire", "Jobs", "Wire",
+        "ContentStorage", "Digest", "SystemSupport", protobuf, logging,
       ],
       swiftSettings: strict),
     .target(
       name: "Client",
-      dependencies: nio + [
-        "Coordinator", "CompositionModel", "Jobs", "Wire", "ContentStorage", "Digest", "SystemSupport", protobuf,
-        logging, subprocess, systemPackage,
+      dependencies: [
+        "CompositionModel", "FarmAPI", "FarmModel", "FarmWire", "Wire", "ContentStorage", "Digest", "SystemSupport",
+        protobuf,
       ],
+      swiftSettings: strict),
+    // A coordinator and a worker of this machine, for commands that need no farm.
+    .target(
+      name: "LocalFarm",
+      dependencies: [
+        "Client", "Coordinator", "CompositionModel", "FarmAPI", "FarmModel", "Jobs", "Wire", "ContentStorage", "Digest",
+        "SystemSupport", logging, subprocess, systemPackage,
+      ] + nio,
       swiftSettings: strict),
     .target(name: "CSandbox", cSettings: optimised),
     .target(
       name: "Worker",
       dependencies: nio + [
         "Wire", "ContentStorage", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "RenderTasks",
-        "CompositionModel", "CSandbox", "SheafCompositing", argumentParser, logging, protobuf, systemPackage,
+        "CompositionModel", "CSandbox", "FarmModel", "FarmWire", "SheafCompositing", argumentParser, logging, protobuf,
+        systemPackage,
         unixSignals,
       ],
       exclude: ["Control/control.proto"],
@@ -128,8 +144,8 @@ let package = Package(
     .target(
       name: "Sheaf",
       dependencies: [
-        "Client", "Coordinator", "CompositionModel", "ContentStorage", "Digest", "Media", "RenderTasks", "Renderer",
-        "SheafCompositing", "Stitcher", "SystemSupport", "Wire", protobuf,
+        "Client", "CompositionModel", "ContentStorage", "Digest", "FarmAPI", "FarmModel", "LocalFarm", "Media",
+        "RenderTasks", "Renderer", "SheafCompositing", "Stitcher", "SystemSupport", "Wire",
       ],
       swiftSettings: strict),
 
@@ -137,8 +153,8 @@ let package = Package(
     .executableTarget(
       name: "SheafCLI",
       dependencies: [
-        "Client", "Coordinator", "CompositionModel", "Jobs", "Wire", "ContentStorage", "Digest", "SystemSupport",
-        argumentParser, logging, protobuf, unixSignals,
+        "Client", "Coordinator", "CompositionModel", "FarmAPI", "FarmModel", "Jobs", "LocalFarm", "Wire",
+        "ContentStorage", "Digest", "SystemSupport", argumentParser, logging, unixSignals,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
@@ -146,7 +162,8 @@ let package = Package(
 
     // Workers that render nothing, for Benchmarks/load.
     .executableTarget(
-      name: "FarmLoad", dependencies: ["Jobs", "Wire", "Digest", "SystemSupport", argumentParser, protobuf],
+      name: "FarmLoad",
+      dependencies: ["FarmModel", "Jobs", "Wire", "Digest", "SystemSupport", argumentParser, protobuf],
       path: "Benchmarks/FarmLoad", swiftSettings: strict),
 
     // The compositor alone, for Benchmarks/transitions.
@@ -195,7 +212,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "JobsTests", dependencies: ["Jobs", "Digest", "SystemSupport", "TestPrograms"], swiftSettings: strict),
+      name: "JobsTests", dependencies: ["FarmModel", "Jobs", "Digest", "SystemSupport", "TestPrograms"],
+      swiftSettings: strict),
     .testTarget(
       name: "WireTests",
       dependencies: nio + [
@@ -209,8 +227,9 @@ let package = Package(
     .testTarget(
       name: "CoordinatorTests",
       dependencies: nio + [
-        "Coordinator", "Client", "ContentStorage", "CompositionModel", "RenderTasks", "Segmenter", "Jobs", "Wire",
-        "Digest", "SystemSupport", "TestPrograms", logging, protobuf,
+        "Coordinator", "Client", "ContentStorage", "CompositionModel", "FarmAPI", "FarmModel", "FarmWire",
+        "RenderTasks",
+        "Segmenter", "Jobs", "Wire", "Digest", "SystemSupport", "TestPrograms", logging, protobuf,
       ],
       exclude: ["Mutation/descriptions.json"], swiftSettings: strict),
     .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestPrograms"], swiftSettings: strict),
@@ -221,20 +240,35 @@ let package = Package(
     .testTarget(
       name: "ClientTests",
       dependencies: [
-        "Client", "CompositionModel", "ContentStorage", "Jobs", "Wire", "Digest", "SystemSupport", "TestCoordinator",
-        "TestPrograms", protobuf,
+        "Client", "CompositionModel", "ContentStorage", "FarmAPI", "FarmModel", "FarmWire", "Wire", "Digest",
+        "SystemSupport", "TestCoordinator", "TestPrograms", protobuf,
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "FarmWireTests",
+      dependencies: [
+        "FarmWire", "CompositionModel", "Digest", "FarmAPI", "FarmModel", "SystemSupport", "Wire", protobuf,
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "LocalFarmTests",
+      dependencies: [
+        "LocalFarm", "Client", "CompositionModel", "ContentStorage", "Digest", "FarmAPI", "SystemSupport",
+        "TestPrograms",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "SheafCLITests",
       dependencies: [
-        "SheafCLI", "Client", "Coordinator", "Wire", "Digest", "SystemSupport", "TestCoordinator", "TestPrograms",
-        argumentParser, protobuf, unixSignals,
+        "SheafCLI", "Client", "CompositionModel", "FarmAPI", "FarmModel", "Wire", "Digest", "SystemSupport",
+        "TestCoordinator", "TestPrograms", argumentParser, protobuf, unixSignals,
       ],
       exclude: ["Help"], swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",
-      dependencies: nio + ["Worker", "Wire", "Media", "Digest", "SystemSupport", "TestPrograms", logging, protobuf],
+      dependencies: nio + [
+        "Worker", "FarmModel", "Wire", "Media", "Digest", "SystemSupport", "TestPrograms", logging, protobuf,
+      ],
       swiftSettings: strict),
     // The examples of the library, each a package of its own as well.
     .executableTarget(
@@ -251,7 +285,7 @@ let package = Package(
       name: "SheafTests",
       dependencies: [
         "Sheaf", "SheafCLI", "SheafWorkerCLI", "ExampleReencode", "ExampleEditing", "ExampleExport", "Client",
-        "CompositionModel", "TestPrograms", "Wire",
+        "CompositionModel", "FarmAPI", "LocalFarm", "TestPrograms", "Wire",
       ],
       swiftSettings: strict),
     // Workers with compositors of their own: the example's, and one for failures.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Digest
+import FarmModel
 import FoundationEssentials
 import Glibc
 import Jobs

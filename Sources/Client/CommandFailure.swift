@@ -1,5 +1,4 @@
 package import CompositionModel
-import Jobs
 import Wire
 
 /// Why a command did not do what it was started for, with its exit code (`docs/operations.md`).
@@ -50,7 +49,6 @@ package struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertibl
     case let error as DocumentError: self.init(problems: error.problems)
     case let error as LostFilm: self.init(error)
     case let error as WireError: self.init(error.isAboutRequest ? .work : .unavailable, error.message)
-    case let error as JobStoreError: self.init(error.code == .unavailable ? .unavailable : .work, "\(error)")
     case is CancellationError: self.init(.work, "cancelled")
     default: self.init(.work, "\(error)")
     }

@@ -1,13 +1,12 @@
 package import CompositionModel
 package import ContentStorage
-import Coordinator
 import Digest
+package import FarmAPI
 import FoundationEssentials
 import Glibc
-import SwiftProtobuf
 import SystemPackage
 import SystemSupport
-package import Wire
+import Wire
 
 /// A document on this machine, and the media that it names.
 package struct EditFile: Sendable {
@@ -28,7 +27,7 @@ package struct EditFile: Sendable {
   package init(_ path: String, output: String? = nil) throws(CommandFailure) {
     self.path = path
     if let refusal = AssetFile.refusal(ofURL: path, "a document is a file") { throw CommandFailure(.document, refusal) }
-    let limit = JobSubmission.maximumDocument
+    let limit = Submission.longestDocument
     do throws(SystemError) {
       bytes = try OpenFile.contents(of: path == Self.standardInput ? "/dev/stdin" : path, limit: limit)
       folder = try Directories.resolve(path == Self.standardInput ? "." : Directories.parent(of: path))
@@ -63,9 +62,9 @@ package struct EditFile: Sendable {
   ///   - folder: The absolute folder that relative paths are relative to.
   ///   - output: As above.
   package init(_ bytes: [UInt8], name: String, folder: String, output: String? = nil) throws(CommandFailure) {
-    guard bytes.count <= JobSubmission.maximumDocument else {
+    guard bytes.count <= Submission.longestDocument else {
       throw CommandFailure(
-        .document, "the document \(name) is too long; it must have at most \(JobSubmission.maximumDocument) bytes")
+        .document, "the document \(name) is too long; it must have at most \(Submission.longestDocument) bytes")
     }
     path = name
     self.bytes = bytes
@@ -118,7 +117,7 @@ package struct EditFile: Sendable {
   }
 
   /// A problem for each asset whose file an output at this path would replace, which is the folder of several outputs.
-  package func replaced(by output: String, _ assets: [Sheaf_SubmittedAsset]) -> [Problem] {
+  package func replaced(by output: String, _ assets: [SubmittedAsset]) -> [Problem] {
     guard document.hasOutputs else { return Self.replaced(by: output, assets) }
     return document.outputFiles.flatMap { Self.replaced(by: "\(output)/\($0)", assets) }
   }
@@ -163,7 +162,7 @@ package struct EditFile: Sendable {
   }
 
   /// Why the film cannot be written to a path. Empty: it can. Blocks.
-  package func problems(ofOutputAt output: String, _ assets: [Sheaf_SubmittedAsset]) -> [Problem] {
+  package func problems(ofOutputAt output: String, _ assets: [SubmittedAsset]) -> [Problem] {
     let replaced = replaced(by: output, assets)
     do {
       _ = try destination(output)
@@ -176,11 +175,11 @@ package struct EditFile: Sendable {
   /// The files that the document names, each read for its digest, and a problem for each file that cannot be read.
   package func assets(
     _ contents: FileContentCache
-  ) async throws -> (assets: [Sheaf_SubmittedAsset], problems: [Problem]) {
+  ) async throws -> (assets: [SubmittedAsset], problems: [Problem]) {
     let named = document.assetPaths
-    var found: [Int: Sheaf_SubmittedAsset] = [:]
+    var found: [Int: SubmittedAsset] = [:]
     var problems: [Int: Problem] = [:]
-    try await withThrowingTaskGroup(of: (Int, Result<Sheaf_SubmittedAsset, ContentStoreError>).self) { group in
+    try await withThrowingTaskGroup(of: (Int, Result<SubmittedAsset, ContentStoreError>).self) { group in
       for (index, asset) in named.enumerated() {
         if let refusal = AssetFile.refusal(ofURL: asset.path, "assets are files") {
           problems[index] = Problem(pointer: asset.pointer, message: refusal)
@@ -202,10 +201,10 @@ package struct EditFile: Sendable {
   }
 
   /// A problem for each asset whose file an output at this path would replace.
-  package static func replaced(by output: String, _ assets: [Sheaf_SubmittedAsset]) -> [Problem] {
+  package static func replaced(by output: String, _ assets: [SubmittedAsset]) -> [Problem] {
     // A path that cannot be resolved is not a file yet, so it is not an asset.
     guard let target = try? Directories.resolve(output) else { return [] }
-    return assets.filter { $0.content.path == target }.map {
+    return assets.filter { $0.file == target }.map {
       Problem(asset: $0.id, message: "the output \(output) is the file of this asset; choose another output")
     }
   }
@@ -230,22 +229,18 @@ package enum AssetFile {
   ///   - written: The path in the document. Nil: `path`.
   package static func asset(
     _ path: String, id: String? = nil, writtenAs written: String? = nil, _ contents: FileContentCache
-  ) async throws -> Result<Sheaf_SubmittedAsset, ContentStoreError> {
+  ) async throws -> Result<SubmittedAsset, ContentStoreError> {
     try await BlockingWork.run(.hashing) {
       Result { () throws(ContentStoreError) in
         let (file, absolute) = try open(path)
-        let content = Sheaf_Content(try contents.content(of: file), path: absolute)
-        return .with {
-          $0.id = id ?? path
-          $0.path = written ?? path
-          $0.content = content
-        }
+        return SubmittedAsset(
+          id: id ?? path, path: written ?? path, content: try contents.content(of: file), file: absolute)
       }
     }
   }
 
   /// Whether `asset` finds a file that it can read.
-  static func canBeOpened(_ path: String) -> Bool { (try? open(path)) != nil }
+  package static func canBeOpened(_ path: String) -> Bool { (try? open(path)) != nil }
 
   private static func open(_ path: String) throws(ContentStoreError) -> (OpenFile, absolute: String) {
     if let refusal = refusal(ofURL: path, "media are files") { throw ContentStoreError(.missing, refusal) }

@@ -1,7 +1,9 @@
 import Digest
+package import FarmAPI
+import FarmModel
 import FoundationEssentials
 import Synchronization
-package import Wire
+import Wire
 
 /// A client of a farm that outlives its connections: when the coordinator goes away, each operation connects again, to
 /// whichever coordinator answers at the address then, and goes on where it was.
@@ -76,7 +78,7 @@ package final class FarmClient: Sendable {
   /// connection is lost meanwhile. Returns the job's name. Throws with the document's problems.
   /// - Parameter progress: Receives how much is uploaded.
   package func submit(
-    _ submission: JobRun.Submission, progress: @escaping @Sendable (TransferProgress) -> Void
+    _ submission: Submission, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> String {
     let notice = notice
     return try await run { run in
@@ -88,11 +90,11 @@ package final class FarmClient: Sendable {
   /// Waits until a job has ended, in whatever state. Throws `CancellationError` if this task is cancelled.
   /// - Parameters:
   ///   - cancelsJob: Whether the job is cancelled when this task is. It is asked then.
-  ///   - report: Receives the status, and the farm's notices, at each change. What it throws ends the wait.
+  ///   - report: Receives the status, with the farm's notices, at each change. What it throws ends the wait.
   package func wait(
     for job: String, cancelsJob: @escaping @Sendable @autoclosure () -> Bool,
-    report: @escaping @Sendable (Sheaf_JobStatus, [String]) throws -> Void
-  ) async throws -> Sheaf_JobStatus {
+    report: @escaping @Sendable (JobStatus) throws -> Void
+  ) async throws -> JobStatus {
     do {
       return try await run { try await $0.wait(for: job, report: report) }
     } catch {
@@ -115,13 +117,13 @@ package final class FarmClient: Sendable {
   /// - Parameter progress: Receives how much is fetched.
   package func fetch(
     _ job: String, into destination: FilmDestination, progress: @escaping @Sendable (TransferProgress) -> Void
-  ) async throws -> Sheaf_JobStatus {
+  ) async throws -> JobStatus {
     try await run { run in
       let status = try await run.status(of: job)
       try status.requireDone()
-      guard let film = status.output.content else { throw CoordinatorClient.unexpected }
+      guard let film = status.output?.content else { throw CoordinatorClient.unexpected }
       do {
-        try await destination.download(film, outputs: try status.outputList, progress: progress) {
+        try await destination.download(film, outputs: status.outputs ?? [], progress: progress) {
           try await run.read(film.digest, offset: $0, length: $1)
         }
       } catch let error as WireError where error.code == .content {

@@ -1,6 +1,6 @@
 package import ContentStorage
-package import Coordinator
 package import Digest
+package import FarmAPI
 import FoundationEssentials
 import Glibc
 import Synchronization

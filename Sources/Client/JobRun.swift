@@ -1,44 +1,16 @@
 import CompositionModel
 import ContentStorage
-package import Coordinator
 package import Digest
+package import FarmAPI
+package import FarmModel
+import FarmWire
 package import FoundationEssentials
 import SwiftProtobuf
 import SystemSupport
-package import Wire
+import Wire
 
 /// A client's operations on jobs over one connection: upload the media, submit the document, wait for the end.
 package struct JobRun: Sendable {
-  /// A document that is submitted, and how.
-  package struct Submission: Sendable {
-    package var edit: EditFile
-    package var assets: [Sheaf_SubmittedAsset]
-    /// The film's path, whose extension selects the container; empty if the document does.
-    package var output: String
-    /// In the document's notation of times; empty selects the default.
-    package var segmentDuration: String
-    package var priority: Int32
-    /// Whether damaged media fail the job.
-    package var strictMedia: Bool
-    /// Whether a warning about the document fails the job.
-    package var strict: Bool
-    /// Makes a submission that is sent twice one job.
-    let id = (0..<20).map { _ in String("0123456789abcdefghijklmnopqrstuvwxyz".randomElement() ?? "0") }.joined()
-
-    package init(
-      _ edit: EditFile, _ assets: [Sheaf_SubmittedAsset], output: String, segmentDuration: String, priority: Int32 = 0,
-      strictMedia: Bool = false, strict: Bool = false
-    ) {
-      self.edit = edit
-      self.assets = assets
-      self.output = output
-      self.segmentDuration = segmentDuration
-      self.priority = priority
-      self.strictMedia = strictMedia
-      self.strict = strict
-    }
-  }
-
   /// How many files one request asks about, so that none takes long to answer.
   private static let maximumContents = 1000
 
@@ -58,7 +30,7 @@ package struct JobRun: Sendable {
   ///   - progress: Receives how much is uploaded.
   ///   - waits: Receives the reason, once, when the coordinator cannot take uploads for now.
   package func provide(
-    _ assets: [Sheaf_SubmittedAsset], progress: @escaping @Sendable (TransferProgress) -> Void = { _ in },
+    _ assets: [SubmittedAsset], progress: @escaping @Sendable (TransferProgress) -> Void = { _ in },
     waits: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws {
     let files = try await missing(assets)
@@ -74,17 +46,18 @@ package struct JobRun: Sendable {
     }
   }
 
-  private func missing(_ assets: [Sheaf_SubmittedAsset]) async throws -> [(path: String, content: Content)] {
-    var seen: Set<Data> = []
-    let contents = assets.map(\.content).filter { seen.insert($0.digest).inserted }
+  private func missing(_ assets: [SubmittedAsset]) async throws -> [(path: String, content: Content)] {
+    var seen: Set<SHA256Digest> = []
+    let assets = assets.filter { seen.insert($0.content.digest).inserted }
     var files: [(path: String, content: Content)] = []
-    for start in stride(from: 0, to: contents.count, by: Self.maximumContents) {
-      let part = Array(contents[start..<min(start + Self.maximumContents, contents.count)])
-      guard case .findMissingReply(let reply) = try await client.request(.findMissing(.with { $0.contents = part }))
+    for start in stride(from: 0, to: assets.count, by: Self.maximumContents) {
+      let part = assets[start..<min(start + Self.maximumContents, assets.count)]
+      let contents = part.map { Sheaf_Content($0.content, path: $0.file) }
+      guard case .findMissingReply(let reply) = try await client.request(.findMissing(.with { $0.contents = contents }))
       else { throw CoordinatorClient.unexpected }
       let missing = Set(reply.missing)
-      for entry in part where missing.contains(entry.digest) {
-        if let content = entry.content { files.append((entry.path, content)) }
+      for asset in part where missing.contains(Data(asset.content.digest.bytes)) {
+        files.append((asset.file, asset.content))
       }
     }
     return files
@@ -129,132 +102,122 @@ package struct JobRun: Sendable {
 
   /// Submits a document whose media the farm has. Returns the job's name. Throws with the document's problems.
   package func submit(_ submission: Submission) async throws -> String {
-    let submit = Sheaf_Submit.with {
-      $0.document = Data(submission.edit.bytes)
-      $0.assets = submission.assets
-      $0.name = submission.edit.name
-      $0.priority = submission.priority
-      $0.segmentDuration = submission.segmentDuration
-      $0.output = submission.output
-      $0.submission = submission.id
-      $0.strictMedia = submission.strictMedia
-      $0.strict = submission.strict
-    }
-    guard case .submitReply(let reply) = try await client.request(.submit(submit)) else {
+    guard case .submitReply(let message) = try await client.request(.submit(Sheaf_Submit(submission))) else {
       throw CoordinatorClient.unexpected
     }
-    guard reply.problems.isEmpty else { throw CommandFailure(problems: reply.problems.map { Problem($0) }) }
-    return reply.job
+    let reply = SubmissionReply(message)
+    guard let job = reply.job, reply.problems.isEmpty else { throw CommandFailure(problems: reply.problems) }
+    return job
+  }
+
+  /// What the farm finds in media that it has, and how it would render a document.
+  package func inspect(_ request: InspectionRequest) async throws -> InspectionReply {
+    guard
+      case .inspectReply(let reply) = try await client.request(.inspectDocument(try Sheaf_InspectDocument(request)))
+    else { throw CoordinatorClient.unexpected }
+    return try InspectionReply(reply)
   }
 
   // MARK: Jobs
 
   /// Waits until a job has ended, in whatever state. Throws `CancellationError` if this task is cancelled.
-  /// - Parameter report: Receives the status, and the farm's notices, at each change. What it throws ends the wait.
+  /// - Parameter report: Receives the status, with the farm's notices, at each change. What it throws ends the wait.
   package func wait(
-    for job: String, report: @escaping @Sendable (Sheaf_JobStatus, [String]) throws -> Void
-  ) async throws -> Sheaf_JobStatus {
+    for job: String, report: @escaping @Sendable (JobStatus) throws -> Void
+  ) async throws -> JobStatus {
     try await client.send(.watchJob(.with { $0.job = job }))
     while let message = try await client.reply() {
       guard case .statusReply(let reply) = message else { throw CoordinatorClient.unexpected }
-      guard let status = reply.jobs.first else { throw Self.absent(job) }
-      try report(status, reply.notices)
-      if status.state.hasEnded { return status }
+      guard let status = JobList(reply).jobs.first else { throw Self.absent(job) }
+      try report(status)
+      if status.hasEnded { return status }
     }
     // Nil comes only when this task is cancelled.
     throw CancellationError()
   }
 
-  /// Throws with exit code 1 if there is no such job.
-  package func status(of job: String, withTasks: Bool = false) async throws -> Sheaf_JobStatus {
+  /// With the farm's notices. Throws with exit code 1 if there is no such job.
+  package func status(of job: String, withTasks: Bool = false) async throws -> JobStatus {
     // The query without a name is that of all jobs.
     guard !job.isEmpty else { throw Self.absent(job) }
-    let reply = try await jobs(
-      .with {
-        $0.job = job
-        $0.withTasks = withTasks
-      })
-    guard let status = reply.jobs.first else { throw Self.absent(job) }
+    let query = Sheaf_StatusQuery.with {
+      $0.job = job
+      $0.withTasks = withTasks
+    }
+    guard let status = try await list(query).jobs.first else { throw Self.absent(job) }
     return status
   }
 
-  /// Every job, newest first, without tasks, and the farm's notices; or those of the query.
-  package func jobs(_ query: Sheaf_StatusQuery = .init()) async throws -> Sheaf_StatusReply {
+  /// Jobs, newest first, without tasks: as many as fit one answer of the coordinator.
+  package func jobs(_ query: JobQuery = JobQuery()) async throws -> JobList {
+    try await list(Sheaf_StatusQuery(query))
+  }
+
+  private func list(_ query: Sheaf_StatusQuery) async throws -> JobList {
     guard case .statusReply(let reply) = try await client.request(.statusQuery(query)) else {
       throw CoordinatorClient.unexpected
     }
-    return reply
+    return JobList(reply)
   }
 
-  /// The most jobs that are asked for at once.
-  private static let largestPage = 1000
-
-  /// Jobs, newest first, without tasks, and the farm's notices.
-  /// - Parameters:
-  ///   - limit: The most that are returned.
-  ///   - after: Only jobs that were submitted before this one. Empty: from the newest on. Throws with exit code 1 if
-  ///     there is no such job.
-  ///   - states: Only jobs in these states. Empty: in any.
-  package func jobs(
-    limit: Int, after: String, states: [Sheaf_JobState]
-  ) async throws -> Sheaf_StatusReply {
-    var all = Sheaf_StatusReply()
-    var last = after
+  /// Jobs, newest first, without tasks: as many as the query's limit says. Throws with exit code 1 if there is no job
+  /// that the query goes on after.
+  package func allJobs(_ query: JobQuery) async throws -> JobList {
+    var all = JobList()
+    var next = query
     while true {
-      let count = min(limit - all.jobs.count, Self.largestPage)
-      let page = try await jobs(
-        .with {
-          $0.limit = UInt32(clamping: count)
-          $0.after = last
-          $0.states = states
-        })
+      let count = min(query.limit - all.jobs.count, JobQuery.mostLimit)
+      next.limit = count
+      let page = try await jobs(next)
       all.notices = page.notices
       // A coordinator may have fewer to a page.
       all.jobs += page.jobs.prefix(count)
-      guard let end = page.jobs.last, all.jobs.count < limit else { return all }
-      last = end.job
+      guard let end = page.jobs.last, all.jobs.count < query.limit else { return all }
+      next.after = end.job
     }
   }
 
-  /// Stops a job. Returns the state that it is in then. Throws with exit code 1 if there is no such job.
-  package func cancel(_ job: String) async throws -> Sheaf_JobState {
+  /// Stops a job. Returns the state that it is in then; nil if this version does not know it. Throws with exit code 1
+  /// if there is no such job.
+  package func cancel(_ job: String) async throws -> JobState? {
     guard case .cancelReply(let reply) = try await client.request(.cancelJob(.with { $0.job = job })) else {
       throw CoordinatorClient.unexpected
     }
     guard reply.state != .unspecified else { throw Self.absent(job) }
-    return reply.state
+    return JobState(reply.state)
   }
 
   /// Takes up a job that has failed or was cancelled where it stopped. Throws with exit code 1 if that cannot be.
   package func retry(_ job: String) async throws {
-    guard case .retryReply(let reply) = try await client.request(.retryJob(.with { $0.job = job })) else {
+    guard case .retryReply(let message) = try await client.request(.retryJob(.with { $0.job = job })) else {
       throw CoordinatorClient.unexpected
     }
-    guard reply.error.isEmpty else {
-      throw CommandFailure(.work, "job \(job) cannot be taken up again: \(reply.error)")
+    if let refusal = RetryReply(message).refusal {
+      throw CommandFailure(.work, "job \(job) cannot be taken up again: \(refusal)")
     }
-    guard reply.state != .unspecified else { throw Self.absent(job) }
+    guard message.state != .unspecified else { throw Self.absent(job) }
   }
 
   /// Deletes a job that has ended. Throws with exit code 1 if there is no such job, or it has not ended.
   package func delete(_ job: String) async throws {
-    guard case .deleteReply(let reply) = try await client.request(.deleteJob(.with { $0.job = job })) else {
+    guard case .deleteReply(let message) = try await client.request(.deleteJob(.with { $0.job = job })) else {
       throw CoordinatorClient.unexpected
     }
-    if reply.deleted { return }
-    guard reply.state != .unspecified else { throw Self.absent(job) }
+    let reply = DeleteReply(message)
+    if reply.isDeleted { return }
+    guard message.state != .unspecified else { throw Self.absent(job) }
     var failure = CommandFailure(
-      .work, "job \(job) is not deleted, because it has not ended: it is \(reply.state.name)")
+      .work, "job \(job) is not deleted, because it has not ended: it is \(reply.state.nameOrUnknown)")
     failure.advice = ["to stop it: sheaf cancel \(job)"]
     throw failure
   }
 
   /// The workers of all coordinators of the farm.
-  package func workers() async throws -> [Sheaf_WorkersReply.Worker] {
+  package func workers() async throws -> [WorkerStatus] {
     guard case .workersReply(let reply) = try await client.request(.workersQuery(.init())) else {
       throw CoordinatorClient.unexpected
     }
-    return reply.workers
+    return reply.workers.map { WorkerStatus($0) }
   }
 
   // MARK: Films
@@ -274,43 +237,36 @@ package struct JobRun: Sendable {
   }
 }
 
-extension Sheaf_JobState {
-  package var hasEnded: Bool { self == .done || self == .failed || self == .cancelled }
-
-  /// As in the output of commands.
-  package var name: String {
-    switch self {
-    case .probing: "probing"
-    case .measuring: "measuring"
-    case .rendering: "rendering"
-    case .done: "done"
-    case .failed: "failed"
-    case .cancelled: "cancelled"
-    case .unspecified, .UNRECOGNIZED: "unknown"
-    }
+extension Submission {
+  /// A document of this machine.
+  /// - Parameters:
+  ///   - output: The film's path, whose extension selects the container; empty if the document does.
+  ///   - segmentDuration: In the document's notation of times; empty selects the default.
+  package init(
+    _ edit: EditFile, _ assets: [SubmittedAsset], output: String, segmentDuration: String, priority: Int32 = 0,
+    strictMedia: Bool = false, strict: Bool = false
+  ) {
+    self.init(document: Data(edit.bytes), assets: assets)
+    name = edit.name
+    self.output = output
+    self.segmentDuration = segmentDuration
+    self.priority = priority
+    self.strictMedia = strictMedia
+    self.strict = strict
+    // Makes a submission that is sent twice one job.
+    id = (0..<20).map { _ in String("0123456789abcdefghijklmnopqrstuvwxyz".randomElement() ?? "0") }.joined()
   }
 }
 
-extension Sheaf_JobStatus {
-  /// The outputs of a document that has several. Empty: it has one.
-  package var outputList: [OutputReport] {
-    get throws(CommandFailure) {
-      do {
-        return try OutputReport.list(outputs)
-      } catch {
-        throw CommandFailure(.work, "the outputs of job \(job) are those of another version: \(error)")
-      }
-    }
-  }
-
+extension JobStatus {
   /// Throws the reason if the job is not done.
   package func requireDone() throws(CommandFailure) {
     switch state {
     case .done: return
     case .cancelled: throw CommandFailure(.work, "job \(job) was cancelled")
-    case .failed where !problems.isEmpty: throw CommandFailure(problems: problems.map { Problem($0) })
-    case .failed: throw CommandFailure(.work, "job \(job) failed: \(error)")
-    default: throw CommandFailure(.work, "job \(job) is not done: it is \(state.name)")
+    case .failed where !problems.isEmpty: throw CommandFailure(problems: problems)
+    case .failed: throw CommandFailure(.work, "job \(job) failed: \(error ?? "")")
+    default: throw CommandFailure(.work, "job \(job) is not done: it is \(state.nameOrUnknown)")
     }
   }
 }

@@ -1,9 +1,9 @@
-import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
+import FarmWire
 import FoundationEssentials
-import Jobs
-import Logging
 import SwiftProtobuf
 import Wire
 
@@ -12,13 +12,11 @@ import Wire
 actor ClientConnectionHandler {
   /// How many watches and inspections may be under way at once.
   static let maximumWatches = 16
-  private static let maximumContents = 10_000
-  /// How many jobs a list has if the query does not say, and the most.
-  private static let (listedJobs, maximumJobs) = (200, 1000)
   /// How many films may be reported as fetched without an answer of the store.
   private static let maximumFetched = 64
 
   private nonisolated let service: CoordinatorService
+  private nonisolated let farm: FarmService
   private nonisolated let connection: WireConnection
   private var watches = 0
   private var isAnswering = false
@@ -28,6 +26,7 @@ actor ClientConnectionHandler {
 
   init(service: CoordinatorService, connection: WireConnection) {
     self.service = service
+    farm = FarmService(service)
     self.connection = connection
     lastMessage = service.now
   }
@@ -94,92 +93,53 @@ actor ClientConnectionHandler {
 
   private func answer(_ message: WireMessage) async throws {
     defer { endAnswer() }
-    do {
-      // Reading a file for its digest cannot be stopped, and a store may not answer: neither holds up the coordinator's
-      // end.
-      if let reply = try await abandonable({ try await self.reply(to: message) }) { try await connection.send(reply) }
-    } catch let error as JobStoreError {
-      if error.code == .unavailable { await service.storeFailed(error) }
-      throw error.refusal
+    // Reading a file for its digest cannot be stopped, and a store may not answer: neither holds up the coordinator's
+    // end.
+    try await refusing {
+      if let reply = try await abandonable({ try await self.reply(to: message) }) {
+        try await self.connection.send(reply)
+      }
     }
   }
 
   private func reply(to message: WireMessage) async throws -> WireMessage? {
     switch message {
     case .findMissing(let request): return .findMissingReply(try await missing(request))
-    case .submit(let submit): return .submitReply(try await JobSubmission(service).submit(submit))
+    case .submit(let submit): return .submitReply(.init(try await farm.submit(Submission(submit))))
     case .statusQuery(let query): return .statusReply(try await status(query))
-    case .cancelJob(let cancel): return .cancelReply(try await self.cancel(cancel))
-    case .retryJob(let retry): return .retryReply(try await JobRetry(service).retry(retry))
-    case .deleteJob(let delete): return .deleteReply(try await self.delete(delete))
-    case .workersQuery: return .workersReply(try await workers())
+    case .cancelJob(let cancel):
+      let state = try await farm.cancel(JobID(cancel.job))
+      return .cancelReply(
+        .with {
+          $0.job = cancel.job
+          $0.state = state?.message ?? .unspecified
+        })
+    case .retryJob(let retry):
+      return .retryReply(.init(try await farm.retry(JobID(retry.job)), job: retry.job))
+    case .deleteJob(let delete):
+      return .deleteReply(.init(try await farm.delete(JobID(delete.job)), job: delete.job))
+    case .workersQuery:
+      let workers = try await farm.workers()
+      return .workersReply(.with { $0.workers = workers.map { Sheaf_WorkersReply.Worker($0) } })
     default: throw WireError(.violation, "this message is not for a client to send")
     }
   }
 
   private func missing(_ request: Sheaf_FindMissing) async throws -> Sheaf_FindMissingReply {
-    guard request.contents.count <= Self.maximumContents else {
-      throw WireError(.violation, "the request lists more than \(Self.maximumContents) files")
-    }
-    var missing: [Data] = []
-    for entry in request.contents {
-      try Task.checkCancellation()
+    let files = try request.contents.map { entry throws(WireError) in
       guard let content = entry.content else {
         throw WireError(.violation, "the request lists content without a SHA-256 or with a size of 2^63 or more")
       }
-      // Each file by itself, so that the requests of several clients are in turn.
-      let isThere = try await BlockingWork.run(.hashing) { [locator = service.content] in
-        locator.has(content, hint: entry.path)
-      }
-      if !isThere { missing.append(entry.digest) }
+      return FarmService.OfferedFile(content: content, file: entry.path)
     }
-    return .with { $0.missing = missing }
+    let missing = try await farm.missing(files)
+    return .with { $0.missing = missing.map { Data($0.bytes) } }
   }
 
   private func status(_ query: Sheaf_StatusQuery) async throws -> Sheaf_StatusReply {
-    let reader = await service.status
-    var reply = Sheaf_StatusReply()
-    reply.notices = await service.notices
-    guard !query.job.isEmpty else {
-      let after = query.after.isEmpty ? nil : JobID(query.after)
-      if let after, try await service.store.summary(of: after) == nil {
-        throw WireError(.refused(.notFound), "there is no job \(after)")
-      }
-      reply.jobs = try await reader.statuses(
-        limit: query.limit == 0 ? Self.listedJobs : min(Int(query.limit), Self.maximumJobs), after: after,
-        states: query.states.compactMap { JobState($0) })
-      return reply
-    }
-    guard var status = try await reader.status(of: JobID(query.job)) else { return reply }
-    if query.withTasks { status.tasks = try await reader.tasks(of: JobID(query.job)) }
-    reply.jobs = [status]
-    return reply
-  }
-
-  private func cancel(_ message: Sheaf_CancelJob) async throws -> Sheaf_CancelReply {
-    let id = JobID(message.job)
-    let before = try await service.store.summary(of: id)?.job.state
-    let state = try await service.store.cancel(id)
-    if state == .cancelled, before != .cancelled { await service.logEnd(of: id) }
-    return .with {
-      $0.job = message.job
-      $0.state = state?.message ?? .unspecified
-    }
-  }
-
-  private func delete(_ message: Sheaf_DeleteJob) async throws -> Sheaf_DeleteReply {
-    let id = JobID(message.job)
-    let isDeleted = try await service.store.delete(id)
-    let state = isDeleted ? nil : try await service.store.summary(of: id)?.job.state
-    if isDeleted {
-      await service.facts.forget(id)
-      service.logger.info("job deleted", metadata: ["job": "\(id)"])
-    }
-    return .with {
-      $0.job = message.job
-      $0.deleted = isDeleted
-      $0.state = state?.message ?? .unspecified
-    }
+    guard !query.job.isEmpty else { return Sheaf_StatusReply(try await farm.jobs(JobQuery(query))) }
+    let status = try await farm.status(of: JobID(query.job), withTasks: query.withTasks)
+    return Sheaf_StatusReply(status, notices: await farm.notices)
   }
 
   /// Goes on when the client closes the connection, which it does next.
@@ -189,62 +149,44 @@ actor ClientConnectionHandler {
       throw WireError(.violation, "more than \(Self.maximumFetched) films were reported as fetched at once")
     }
     Task {
-      do throws(JobStoreError) {
-        try await service.store.markFetched(job)
-      } catch {
-        // The film is only kept longer than it has to be.
-        await service.report(error, "fetched film not recorded")
-      }
+      await farm.markFetched(job)
       fetched -= 1
     }
   }
 
   private func watch(_ id: JobID) async throws {
     defer { watches -= 1 }
-    do {
-      for try await status in await service.watches.watch(id) {
-        var reply = Sheaf_StatusReply()
-        reply.notices = await service.notices
-        reply.jobs = status.map { [$0] } ?? []
-        try await connection.send(.statusReply(reply))
+    try await refusing {
+      for try await status in await self.farm.watch(id) {
+        try await self.connection.send(.statusReply(.init(status, notices: await self.farm.notices)))
       }
-    } catch let error as JobStoreError {
-      throw error.refusal
     }
   }
 
   private func inspect(_ request: Sheaf_InspectDocument) async throws {
     defer { watches -= 1 }
-    do {
-      try await connection.send(.inspectReply(Inspection(service).answer(request)))
-    } catch let error as JobStoreError {
-      throw error.refusal
+    try await refusing {
+      let reply = try await self.farm.inspect(InspectionRequest(request))
+      try await self.connection.send(.inspectReply(Sheaf_InspectReply(reply)))
     }
   }
 
-  private func workers() async throws -> Sheaf_WorkersReply {
-    let workers = try await service.store.workers()
-    return .with {
-      $0.workers = workers.map { worker in
-        .with {
-          $0.name = worker.name
-          $0.id = worker.id.description
-          $0.slots = UInt32(clamping: worker.slots)
-          $0.busy = UInt32(clamping: worker.busy)
-          $0.build = worker.build
-          $0.connectedMilliseconds = worker.connected.milliseconds
-          $0.coordinator = worker.coordinator
-          $0.paused = worker.paused
-          $0.taskMemory = worker.memory == .max ? 0 : UInt64(clamping: worker.memory)
-        }
-      }
+  /// Throws what a client receives in place of the farm's own errors.
+  private func refusing(_ body: () async throws -> Void) async throws {
+    do {
+      try await body()
+    } catch let error as FarmError {
+      throw WireError(error)
     }
   }
 }
 
-extension JobStoreError {
-  /// What a client receives when the store could not carry out its request.
-  fileprivate var refusal: WireError {
-    WireError(.refused(.unavailable), "the coordinator's job store: \(self)")
+extension WireError {
+  fileprivate init(_ error: FarmError) {
+    switch error.code {
+    case .invalid: self.init(.violation, error.message)
+    case .notFound: self.init(.refused(.notFound), error.message)
+    case .unavailable: self.init(.refused(.unavailable), error.message)
+    }
   }
 }

@@ -1,3 +1,4 @@
+import FarmModel
 package import Jobs
 import SwiftProtobuf
 import Wire

@@ -1,5 +1,7 @@
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import Jobs
 import Logging
 import SystemSupport
@@ -99,7 +101,7 @@ extension CoordinatorService {
       do {
         let ended = try await abandonable { [store] in try await store.expire() }
         storeAnswered()
-        if !ended.isEmpty { Task { await self.logExpired(ended) } }
+        if !ended.isEmpty { Task { await self.reportExpired(ended) } }
         for job in try await abandonable({ [store] in try await store.jobsToRebind() }) {
           try await abandonable { await self.rebind(job) }
         }
@@ -121,9 +123,7 @@ extension CoordinatorService {
     do throws(JobStoreError) {
       guard try await store.replan(job) else { return }
       await facts.forget(job)
-      logger.notice(
-        "job planned again for another build, because no worker of its build is connected",
-        metadata: ["job": "\(job)"])
+      events.emit(.jobReplanned(job: job.description))
     } catch {
       report(error, "job not planned again")
     }
@@ -176,13 +176,13 @@ extension CoordinatorService {
       waitsForCompositors: configuration.waitsForCompositors,
       attempts: PlanningAttempts(
         store: store, planner: planner, renewal: configuration.policy.lease / 3, logger: logger),
-      logger: logger)
+      events: events, logger: logger)
     Task {
       var mustBeAlone = false
       do throws(JobStoreError) {
         mustBeAlone = try await planner.plan(job, isAlone: isAlone)
         // One whose document does not match its media, or whose film is cached.
-        await logEnd(of: job)
+        await reportEnd(of: job)
       } catch {
         report(error, "job not planned")
       }
@@ -217,45 +217,25 @@ extension CoordinatorService {
     logger.notice("job store available again", metadata: ["seconds": "\(duration.seconds)"])
   }
 
-  // MARK: The log
+  // MARK: Events
 
-  /// Logs what became of a task.
-  nonisolated func log(
-    _ message: Logger.Message, _ lease: Lease, _ worker: String, _ fact: TaskFacts.Fact?, since: Duration?,
-    _ more: Logger.Metadata = [:]
-  ) {
-    var metadata: Logger.Metadata = [
-      "job": "\(lease.task.job)", "task": "\(lease.task.ordinal)", "label": "\(fact?.label ?? "")",
-      "worker": "\(worker)",
-    ]
-    if let since { metadata["seconds"] = "\((now - since).seconds)" }
-    logger.info(message, metadata: metadata.merging(more) { first, _ in first })
-  }
-
-  /// Logs how a job has ended, if it has.
-  func logEnd(of job: JobID) async {
+  /// Reports how a job has ended, if it has.
+  func reportEnd(of job: JobID) async {
     // Only the log lacks it if the store does not answer now.
     guard let job = try? await store.summary(of: job)?.job, job.state.hasEnded else { return }
-    var metadata: Logger.Metadata = ["job": "\(job.id)", "name": "\(job.name)", "seconds": "\(job.elapsed.seconds)"]
-    if let failure = job.failure { metadata["reason"] = "\(failure.message)" }
-    let messages: [JobState: Logger.Message] = [
-      .done: "job done", .failed: "job failed", .cancelled: "job cancelled",
-    ]
-    if let message = messages[job.state], job.purpose == .render { logger.info(message, metadata: metadata) }
+    if job.purpose == .render {
+      events.emit(
+        .jobEnded(
+          job: job.id.description, name: job.name, state: job.state, seconds: job.elapsed.seconds,
+          reason: job.failure?.message))
+    }
     await facts.forget(job.id)
   }
 
-  private func logExpired(_ leases: [Lease]) async {
+  private func reportExpired(_ leases: [Lease]) async {
     await reports.forget(leases)
-    for lease in leases {
-      let fact = await facts.fact(of: lease.task)
-      logger.info(
-        "lease ended because it was not renewed or its task did not move",
-        metadata: [
-          "job": "\(lease.task.job)", "task": "\(lease.task.ordinal)", "label": "\(fact?.label ?? "")",
-        ])
-    }
-    for job in Set(leases.map(\.task.job)).sorted() { await logEnd(of: job) }
+    for lease in leases { events.emit(.leaseExpired(.init(lease.task, await facts.fact(of: lease.task)))) }
+    for job in Set(leases.map(\.task.job)).sorted() { await reportEnd(of: job) }
   }
 
   // MARK: Retention
@@ -303,4 +283,11 @@ extension CoordinatorService {
 extension Duration {
   /// In seconds, to the nearest tenth.
   var seconds: Double { (Double(milliseconds) / 100).rounded() / 10 }
+}
+
+extension FarmEvent.Task {
+  /// - Parameter fact: Nil: what it makes is not known.
+  init(_ task: TaskID, _ fact: TaskFacts.Fact?) {
+    self.init(job: task.job.description, ordinal: Int(task.ordinal), label: fact?.label ?? "")
+  }
 }

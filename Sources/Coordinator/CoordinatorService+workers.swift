@@ -1,3 +1,5 @@
+import FarmAPI
+import FarmModel
 import Jobs
 import Logging
 import Wire
@@ -22,7 +24,7 @@ extension CoordinatorService {
     }
     workers[holder.worker] = worker
     pauses[holder.worker] = nil
-    logger.info("worker connected", metadata: worker.metadata)
+    events.emit(.workerConnected(worker.asEvent))
     claim(scheduler.handle(.joined(holder, slots: worker.slots, build: worker.build)))
     mustRegister = true
     hasJoined = true
@@ -35,7 +37,7 @@ extension CoordinatorService {
     if workers[worker.holder.worker] === worker {
       workers[worker.holder.worker] = nil
       pauses[worker.holder.worker] = nil
-      logger.info("worker disconnected", metadata: worker.metadata)
+      events.emit(.workerDisconnected(worker.asEvent))
       left.add(worker.holder, leases, now: now)
       forget(worker)
     }

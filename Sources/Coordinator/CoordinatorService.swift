@@ -1,5 +1,6 @@
 package import ContentStorage
 import Digest
+import FarmModel
 package import Jobs
 package import Logging
 package import Wire
@@ -15,6 +16,8 @@ package actor CoordinatorService {
   nonisolated let logger: Logger
   /// Signalled whenever something may have changed.
   nonisolated let changes = ChangeSignal()
+  /// What happens, for the log and for whoever watches.
+  nonisolated let events: FarmEvents
   nonisolated let facts: TaskFacts
   nonisolated let reports = TaskReports()
   nonisolated let inputs: DamagedInputs
@@ -63,8 +66,9 @@ package actor CoordinatorService {
     notes = ResultNotes(content.store)
     self.configuration = configuration
     self.logger = logger
+    events = FarmEvents(logger: logger)
     facts = TaskFacts(store: store)
-    inputs = DamagedInputs(store: store, content: content, logger: logger)
+    inputs = DamagedInputs(store: store, content: content, events: events, logger: logger)
     disk = DiskSpace(minimum: configuration.minimumFree)
   }
 

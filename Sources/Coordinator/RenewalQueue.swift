@@ -1,3 +1,4 @@
+import FarmModel
 import Jobs
 
 /// Collects the heartbeats of all workers, and decides when to renew their leases in one call of the store and when to

@@ -1,3 +1,4 @@
+import FarmModel
 import Jobs
 
 /// Decides when to claim tasks, and for which free slots: pure.

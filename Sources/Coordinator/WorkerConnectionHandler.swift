@@ -1,5 +1,8 @@
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
+import FarmWire
 import FoundationEssentials
 import Jobs
 import Logging
@@ -50,7 +53,8 @@ actor WorkerConnectionHandler {
       holder: holder, slots: slots, silence: service.configuration.policy.lease, now: service.now)
   }
 
-  nonisolated var metadata: Logger.Metadata { ["worker": "\(name)", "id": "\(holder.worker)"] }
+  nonisolated var asEvent: FarmEvent.Worker { FarmEvent.Worker(name: name, id: holder.worker.description) }
+  private nonisolated var metadata: Logger.Metadata { asEvent.metadata }
 
   /// Serves the connection until it is closed. Throws a refusal if a later connection of the worker is open.
   func run() async throws {
@@ -123,8 +127,7 @@ actor WorkerConnectionHandler {
       }
       let reason = heartbeat.paused.shortened(to: Self.maximumReason)
       if reason != paused {
-        let text: Logger.Message = reason.isEmpty ? "worker takes tasks again" : "worker takes no tasks"
-        service.logger.notice(text, metadata: metadata.merging(["reason": "\(reason)"]) { first, _ in first })
+        service.events.emit(.workerPaused(asEvent, reason: reason.isEmpty ? nil : reason))
         paused = reason
         await service.setPause(of: holder, to: pause)
       }
@@ -221,8 +224,8 @@ actor WorkerConnectionHandler {
         await service.release([grant])
         return
       }
-      service.log(
-        "task started", grant.lease, name, await service.facts.fact(of: grant.lease.task), since: nil)
+      let fact = await service.facts.fact(of: grant.lease.task)
+      service.events.emit(.taskGranted(.init(grant.lease.task, fact), worker: name))
     }
   }
 

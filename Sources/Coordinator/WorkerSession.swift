@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 import Jobs
 
 /// The coordinator's state of one connected worker: events in, effects out, without a clock, a socket or a store. `now`

@@ -1,7 +1,7 @@
 package import SystemSupport
 
 /// Identifies the bytes of a file: media, a piece, an output. Two contents are equal if their bytes are.
-package struct Content: Sendable, Hashable {
+package struct Content: Sendable, Hashable, Codable {
   package var digest: SHA256Digest
   /// In bytes.
   package var size: Int64

@@ -64,6 +64,22 @@ package struct SHA256Digest: Sendable, Hashable {
   }
 }
 
+/// As JSON the hexadecimal digits.
+extension SHA256Digest: Codable {
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let digest = SHA256Digest(hex: try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "this is not a SHA-256")
+    }
+    self = digest
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(hex)
+  }
+}
+
 extension SHA256Digest: CustomStringConvertible {
   package var description: String { hex }
 }

@@ -102,7 +102,7 @@ package struct ImageSheet: Sendable, Hashable, Codable {
   }
 
   /// The most pictures of a sheet on a side.
-  package static let most = 64
+  package static let most = ImageFormat.mostOfSheet
   /// Pixels around and between the pictures.
   package static let gap = 4
 

@@ -1,6 +1,5 @@
 import Client
 import CompositionModel
-import Coordinator
 import FoundationEssentials
 import Glibc
 import SystemSupport

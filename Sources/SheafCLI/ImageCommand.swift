@@ -1,9 +1,10 @@
 import ArgumentParser
 import Client
 import CompositionModel
-import Coordinator
+import FarmAPI
 import FoundationEssentials
 import Glibc
+import LocalFarm
 import SwiftProtobuf
 import SystemSupport
 import Wire

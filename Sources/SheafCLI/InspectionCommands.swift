@@ -2,9 +2,8 @@ import ArgumentParser
 import Client
 import CompositionModel
 import ContentStorage
-import Coordinator
-import FoundationEssentials
-import SwiftProtobuf
+import FarmAPI
+import LocalFarm
 import SystemSupport
 import Wire
 
@@ -60,16 +59,14 @@ struct CheckCommand: AsyncParsableCommand {
         if let output = named ?? edit.outputPath {
           problems += try await BlockingWork.run { edit.problems(ofOutputAt: output, assets) }
         }
-        if reply.plan.isEmpty {
-          // Without a plan there are only those about the media.
-          for (asset, description) in reply.descriptions.sorted(by: { $0.key < $1.key }) {
-            let description = try JSONDecoder().decode(AssetDescription.self, from: description)
-            warnings += description.warnings.map { Problem(pointer: "/assets/\(asset)", message: $0) }
-          }
-        } else {
-          let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
+        if let plan = reply.plan {
           warnings += plan.damage.map { Problem(pointer: "", message: $0.text) } + plan.warnings
           losses = plan.losses
+        } else {
+          // Without a plan there are only those about the media.
+          for (asset, description) in reply.descriptions.sorted(by: { $0.key < $1.key }) {
+            warnings += description.warnings.map { Problem(pointer: "/assets/\(asset)", message: $0) }
+          }
         }
         (problems, warnings) = (edit.located(problems), edit.located(warnings))
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
@@ -129,8 +126,7 @@ struct PlanCommand: AsyncParsableCommand {
       let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
       var problems = inspection.problems(reply, and: missing)
       if let output = named ?? edit.outputPath { problems += edit.replaced(by: output, assets) }
-      guard problems.isEmpty else { throw CommandFailure(problems: edit.located(problems)) }
-      var report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
+      guard problems.isEmpty, var report = reply.plan else { throw CommandFailure(problems: edit.located(problems)) }
       report.warnings = edit.located(report.warnings)
       let warnings = report.damage.map { Problem(pointer: "", message: $0.text) } + report.warnings
       if json.isOn {

@@ -2,6 +2,8 @@ import ArgumentParser
 import Client
 import CompositionModel
 import ContentStorage
+import FarmAPI
+import FarmModel
 import SwiftProtobuf
 import SystemSupport
 import Wire
@@ -71,7 +73,7 @@ struct SubmitCommand: AsyncParsableCommand {
         // Each call is a job of its own.
         let submit = { @Sendable in
           try await client.submit(
-            JobRun.Submission(
+            Submission(
               edit, assets, output: named, segmentDuration: duration, priority: Int32(priority),
               strictMedia: strictMedia, strict: strict)
           ) { progress.report($0) }
@@ -97,7 +99,7 @@ struct SubmitCommand: AsyncParsableCommand {
         progress.end()
         status.printWarnings(about: edit)
         if isJSON {
-          var summary = try RenderSummary(status, output: output, files: file?.written ?? [])
+          var summary = RenderSummary(status, output: output, files: file?.written ?? [])
           summary.warnings = edit.located(summary.warnings)
           try Console.printJSON(summary)
         }
@@ -119,7 +121,7 @@ private struct FollowedJob {
   /// As `finish`. A film that is lost, as one of an earlier job that the disk has changed since, is made again.
   func finish(
     _ client: FarmClient, _ progress: ProgressReport, submittingAgain submit: @Sendable () async throws -> String
-  ) async throws -> Sheaf_JobStatus {
+  ) async throws -> JobStatus {
     var followed = self
     for _ in 1..<Self.maximumTries {
       do {
@@ -136,11 +138,11 @@ private struct FollowedJob {
 
   /// Waits for the job's end, and fetches the film. The job is cancelled if this task is, but not by SIGTERM. A failure
   /// of the way there, not of the job, has the commands that go on.
-  func finish(_ client: FarmClient, _ progress: ProgressReport) async throws -> Sheaf_JobStatus {
+  func finish(_ client: FarmClient, _ progress: ProgressReport) async throws -> JobStatus {
     do {
       // The job is reported as done when the film is fetched.
-      let status = try await client.wait(for: job, cancelsJob: !Interruption.isTermination) { status, notices in
-        if status.state != .done { progress.report(status, notices: notices) }
+      let status = try await client.wait(for: job, cancelsJob: !Interruption.isTermination) { status in
+        if status.state != .done { progress.report(status) }
       }
       try status.requireDone()
       return try await fetch(status, client, progress)
@@ -165,8 +167,8 @@ private struct FollowedJob {
   }
 
   private func fetch(
-    _ status: Sheaf_JobStatus, _ client: FarmClient, _ progress: ProgressReport
-  ) async throws -> Sheaf_JobStatus {
+    _ status: JobStatus, _ client: FarmClient, _ progress: ProgressReport
+  ) async throws -> JobStatus {
     guard let file else {
       progress.report(status)
       return status
@@ -313,7 +315,7 @@ struct CancelCommand: AsyncParsableCommand {
         try await CoordinatorClient.run(endpoint) { try await JobRun($0).cancel(job) }
       }
       guard state == .cancelled else {
-        throw CommandFailure(.work, "job \(job) had ended before: it is \(state.name)")
+        throw CommandFailure(.work, "job \(job) had ended before: it is \(state.nameOrUnknown)")
       }
     }
   }

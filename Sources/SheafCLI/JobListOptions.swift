@@ -1,18 +1,10 @@
 import ArgumentParser
-import Client
+import FarmAPI
+import FarmModel
 import SystemSupport
-import Wire
 
 /// Which jobs `sheaf status` lists.
 struct JobListOptions: ParsableArguments {
-  struct Selection: Sendable, Hashable {
-    var limit = 200
-    /// Empty: from the newest on.
-    var after = ""
-    /// Empty: in any.
-    var states: [Sheaf_JobState] = []
-  }
-
   @Option(help: ArgumentHelp("List so many jobs; the default is 200. [SHEAF_LIMIT]", valueName: "n"))
   var limit: String?
 
@@ -28,24 +20,22 @@ struct JobListOptions: ParsableArguments {
       """, valueName: "state"))
   var state: String?
 
-  static let states: [Sheaf_JobState] = [.probing, .measuring, .rendering, .done, .failed, .cancelled]
-
   /// The option that is on the command line, for a message. Nil: none is.
   var given: String? {
     limit != nil ? "--limit" : after != nil ? "--after" : state != nil ? "--state" : nil
   }
 
-  func selection() throws -> Selection {
-    var selection = Selection()
+  func query() throws -> JobQuery {
+    var selection = JobQuery()
     if let number = try Setting.number(limit, "--limit", "SHEAF_LIMIT", in: 1...1_000_000) {
       selection.limit = Int(number)
     }
-    selection.after = Setting.text(after, "SHEAF_AFTER") ?? ""
+    selection.after = Setting.text(after, "SHEAF_AFTER")
     guard let text = Setting.text(state, "SHEAF_STATE") else { return selection }
     selection.states = try text.split(separator: ",", omittingEmptySubsequences: false).map { word in
       let name = word.filter { !$0.isWhitespace }
-      guard let state = Self.states.first(where: { $0.name == name }) else {
-        let names = Self.states.map(\.name).joined(separator: ", ")
+      guard let state = JobState(rawValue: name) else {
+        let names = JobState.allCases.map(\.rawValue).joined(separator: ", ")
         throw ValidationError("\"\(name)\" is no state of a job; the states are \(names)")
       }
       return state

@@ -1,10 +1,8 @@
-import Digest
-
 /// Quantities as people read them.
 enum Measure {
   /// Such as `45 s`, `3 min`, `5 h`, `2 d`: how long ago something was.
-  static func age(_ milliseconds: Int64) -> String {
-    let seconds = max(0, milliseconds) / 1000
+  static func age(_ seconds: Double) -> String {
+    let seconds = whole(seconds)
     switch seconds {
     case ..<60: return "\(seconds) s"
     case ..<3600: return "\(seconds / 60) min"
@@ -14,10 +12,14 @@ enum Measure {
   }
 
   /// Such as `4.2 s`, `1:05 min`, `1:02:03 h`: how long something took.
-  static func duration(_ milliseconds: Int64) -> String {
-    guard milliseconds >= 60_000 else { return "\(decimal(Double(max(0, milliseconds)) / 1000)) s" }
-    let seconds = milliseconds / 1000
-    return clock(seconds) + (seconds < 3600 ? " min" : " h")
+  static func duration(_ seconds: Double) -> String {
+    guard seconds >= 60 else { return "\(decimal(max(0, seconds))) s" }
+    return clock(whole(seconds)) + (seconds < 3600 ? " min" : " h")
+  }
+
+  /// What a coordinator sends may be any number.
+  private static func whole(_ seconds: Double) -> Int64 {
+    Int64(exactly: max(0, seconds).rounded(.down)) ?? .max
   }
 
   /// Such as `1:05` or `1:02:03`.
@@ -55,10 +57,5 @@ enum Measure {
   /// A count and its noun, such as `1 file` or `3 files`.
   static func count(_ number: some BinaryInteger, _ noun: String) -> String {
     "\(number) \(noun)\(number == 1 ? "" : "s")"
-  }
-
-  /// The short name of a build: it is different where the build is.
-  static func shortBuild(_ build: String) -> String {
-    build.isEmpty ? "" : String(SHA256Digest.of(build.utf8).hex.prefix(8))
   }
 }

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Client
 import CompositionModel
-import Coordinator
+import FarmAPI
+import LocalFarm
 import SystemSupport
 import Wire
 

@@ -2,8 +2,9 @@ import ArgumentParser
 import Client
 import CompositionModel
 import ContentStorage
-import Coordinator
+import FarmAPI
 import FoundationEssentials
+import LocalFarm
 import SwiftProtobuf
 import SystemSupport
 import Wire
@@ -103,7 +104,7 @@ private struct PresetInput {
 
   static func read(_ input: String, _ configuration: LocalFarm.Configuration) async throws -> PresetInput {
     let edit = try EditFile.isDocument(input) ? EditFile(input) : nil
-    var assets: [Sheaf_SubmittedAsset] = []
+    var assets: [SubmittedAsset] = []
     if let edit {
       let (found, missing) = try await edit.assets(configuration.contents)
       guard missing.isEmpty else { throw CommandFailure(problems: edit.located(missing)) }
@@ -118,9 +119,8 @@ private struct PresetInput {
     let reply = try await Interruption.cancelling {
       try await LocalInspection(edit: nil, assets: inspected).run(farm)
     }
-    guard reply.problems.isEmpty else { throw CommandFailure(problems: reply.problems.map { Problem($0) }) }
-    let descriptions = try reply.descriptions.mapValues { try JSONDecoder().decode(AssetDescription.self, from: $0) }
-    return PresetInput(document: edit?.bytes, descriptions: descriptions)
+    guard reply.problems.isEmpty else { throw CommandFailure(problems: reply.problems) }
+    return PresetInput(document: edit?.bytes, descriptions: reply.descriptions)
   }
 
   func settings(_ preset: ExportPreset) throws(DocumentError) -> SuggestedSettings {

@@ -1,10 +1,9 @@
 import ArgumentParser
 import Client
 import CompositionModel
-import FoundationEssentials
-import SwiftProtobuf
+import FarmAPI
+import LocalFarm
 import SystemSupport
-import Wire
 
 struct ProbeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -31,9 +30,7 @@ struct ProbeCommand: AsyncParsableCommand {
     try await reporting {
       let configuration = try farm.configuration()
       let inspected = try await Interruption.cancelling { [files] in try await FileInspection(files, configuration) }
-      let found = try inspected.reply.descriptions.mapValues {
-        try JSONDecoder().decode(AssetDescription.self, from: $0)
-      }
+      let found = inspected.reply.descriptions
       let problems = (inspected.unread.map { "\($0.error)" } + inspected.reply.problems.map(\.message))
         .map { Problem(pointer: "", message: $0) }
       if json.isOn {

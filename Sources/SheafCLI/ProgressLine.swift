@@ -1,5 +1,6 @@
 import Client
-import Wire
+import FarmAPI
+import FarmModel
 
 /// The progress of a job in one line.
 enum ProgressLine {
@@ -9,7 +10,7 @@ enum ProgressLine {
   ///   - left: In seconds.
   ///   - film: The path of the film that was made; nil if none was fetched.
   static func plain(
-    _ status: Sheaf_JobStatus, rate: Double? = nil, left: Double? = nil, film: String? = nil
+    _ status: JobStatus, rate: Double? = nil, left: Double? = nil, film: String? = nil
   ) -> String {
     switch status.state {
     case .rendering:
@@ -30,25 +31,24 @@ enum ProgressLine {
         ? status.framesTotal == 0 ? "" : "\(Measure.count(status.framesTotal, "frame")) copied, "
         : "\(Measure.count(status.framesTotal, "frame")), \(Measure.count(status.segmentsTotal, "segment"))"
           + "\(cached(status)), "
-      return "done: \(name)\(made)\(Measure.duration(status.elapsedMilliseconds))"
+      return "done: \(name)\(made)\(Measure.duration(status.elapsedSeconds))"
     case .probing:
       let files = status.filesTotal == 0 ? "" : ": \(status.filesDone) of \(Measure.count(status.filesTotal, "file"))"
-      // The coordinator may give the same numbers as the reason.
-      let isSame = status.waitsFor == "\(status.filesDone) of \(status.filesTotal) files probed"
-      return "probing media" + files + (isSame ? "" : waits(status))
+      // The numbers are there already.
+      return "probing media" + files + (status.waitReason == .probing ? "" : waits(status))
     case .measuring: return "measuring: \(measured(status))" + waits(status)
-    default: return status.state.name
+    default: return status.state.nameOrUnknown
     }
   }
 
   /// How many of the segments are measured, such as `measured 3 of 12 segments`.
-  static func measured(_ status: Sheaf_JobStatus) -> String {
+  static func measured(_ status: JobStatus) -> String {
     "measured \(status.measuredDone) of \(Measure.count(status.measuredTotal, "segment"))"
   }
 
   /// A bar and as much else as fits.
   /// - Parameter width: Of the terminal, in columns.
-  static func bar(_ status: Sheaf_JobStatus, rate: Double?, left: Double? = nil, width: Int) -> String {
+  static func bar(_ status: JobStatus, rate: Double?, left: Double? = nil, width: Int) -> String {
     guard status.state == .rendering, status.framesTotal > 0, status.segmentsTotal > 0 else {
       return plain(status, rate: rate, left: left).shortened(to: width - 1)
     }
@@ -65,7 +65,7 @@ enum ProgressLine {
     let percent = Measure.percent(transfer.done, of: transfer.total)
     var parts = ["\(verb(transfer)) \(transfer.name)", amount(transfer)]
     if let rate { parts.append("\(Measure.bytes(Int64(rate)))/s") }
-    return bar(UInt64(max(0, transfer.done)), of: UInt64(max(0, transfer.total)), "\(percent) %", parts, width: width)
+    return bar(Int(max(0, transfer.done)), of: Int(max(0, transfer.total)), "\(percent) %", parts, width: width)
   }
 
   static func plain(_ transfer: TransferProgress, rate: Double?) -> String {
@@ -74,18 +74,17 @@ enum ProgressLine {
   }
 
   /// What a job of which every frame is rendered does next; nil before that.
-  static func step(_ status: Sheaf_JobStatus) -> String? {
+  static func step(_ status: JobStatus) -> String? {
     guard status.state == .rendering, status.framesTotal > 0, status.framesDone >= status.framesTotal else {
       return nil
     }
     if status.segmentsDone < status.segmentsTotal { return "finishing the last segments" }
-    return status.hasAudio_p && !status.audioDone ? "mixing the audio" : "stitching"
+    return status.hasAudio && !status.audioDone ? "mixing the audio" : "stitching"
   }
 
   /// The bar takes at least ten columns and at most forty. The parts follow for as long as there is room, in their
   /// order.
-  private static func bar(_ done: UInt64, of total: UInt64, _ percent: String, _ parts: [String], width: Int) -> String
-  {
+  private static func bar(_ done: Int, of total: Int, _ percent: String, _ parts: [String], width: Int) -> String {
     let room = width - 1
     var text = percent
     for part in parts {
@@ -106,12 +105,12 @@ enum ProgressLine {
     "\(Measure.bytes(transfer.done)) of \(Measure.bytes(transfer.total))"
   }
 
-  private static func cached(_ status: Sheaf_JobStatus) -> String {
+  private static func cached(_ status: JobStatus) -> String {
     status.segmentsCached == 0 ? "" : " (\(status.segmentsCached) from the cache)"
   }
 
-  private static func waits(_ status: Sheaf_JobStatus) -> String {
-    status.waitsFor.isEmpty ? "" : "; it waits: \(status.waitsFor)"
+  private static func waits(_ status: JobStatus) -> String {
+    status.waitsFor.map { "; it waits: \($0)" } ?? ""
   }
 
   /// Nil if it is not known.

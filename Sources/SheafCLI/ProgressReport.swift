@@ -1,26 +1,27 @@
 import Client
+import FarmAPI
+import FarmModel
 import Synchronization
-import Wire
 
 /// What a watch knows of a job's progress. Pure: it gets each status with its time.
 struct ProgressTracker {
   /// A status to show.
   struct Shown {
-    var status: Sheaf_JobStatus
+    var status: JobStatus
     /// Frames a second since the first look. Nil: not known yet.
     var rate: Double?
     /// In seconds. Nil: not known yet.
     var left: Double?
   }
 
-  private var start: (time: Duration, frames: UInt64)?
+  private var start: (time: Duration, frames: Int)?
   private var estimate = TimeLeft()
-  private var highest: Sheaf_JobStatus?
+  private var highest: JobStatus?
 
   /// The status to show, whose progress is never less than before, with its rate.
   ///
   /// The farm's own numbers may fall: a task that starts again begins at its first frame.
-  mutating func show(_ status: Sheaf_JobStatus, at now: Duration) -> Shown {
+  mutating func show(_ status: JobStatus, at now: Duration) -> Shown {
     var shown = status
     // After an edit of the plan the numbers count something else.
     if let highest, highest.framesTotal == status.framesTotal, highest.segmentsTotal == status.segmentsTotal {
@@ -61,7 +62,7 @@ struct TimeLeft {
   private var looks: [(time: Double, frames: Double)] = []
 
   /// - Parameter now: In seconds since any fixed moment.
-  mutating func seconds(done: UInt64, total: UInt64, at now: Double) -> Double? {
+  mutating func seconds(done: Int, total: Int, at now: Double) -> Double? {
     let frames = Double(done)
     if looks.last.map({ $0.frames < frames && $0.time < now }) ?? true { looks.append((now, frames)) }
     if looks.count > Self.mostLooks { looks = looks.indices.filter { $0 % 2 == 0 }.map { looks[$0] } }
@@ -87,13 +88,13 @@ struct TimeLeft {
 struct LineFilter {
   private var lastTime: Duration?
   private var lastKey: [String] = []
-  private var lastTenth: UInt64 = 0
+  private var lastTenth = 0
 
   /// Whether the status is worth a line: another state, another tenth of the work, another reason to wait, or 5 s
   /// later.
   /// - Parameter key: What is always worth a line when it changes.
-  mutating func passes(_ done: UInt64, of total: UInt64, key: [String], at now: Duration) -> Bool {
-    let tenth = total == 0 ? 0 : UInt64(Double(done) / Double(total) * 10)
+  mutating func passes(_ done: Int, of total: Int, key: [String], at now: Duration) -> Bool {
+    let tenth = total == 0 ? 0 : Int(Double(done) / Double(total) * 10)
     let isLate = lastTime.map { now - $0 >= .seconds(5) } ?? true
     guard key != lastKey || tenth != lastTenth || isLate else { return false }
     (lastTime, lastKey, lastTenth) = (now, key, tenth)
@@ -121,42 +122,40 @@ final class ProgressReport: Sendable {
 
   private var now: Duration { start.duration(to: .now) }
 
-  /// - Parameters:
-  ///   - notices: What holds up the whole farm.
-  ///   - film: The path of the film that was made.
-  func report(_ status: Sheaf_JobStatus, notices: [String] = [], film: String? = nil) {
+  /// - Parameter film: The path of the film that was made.
+  func report(_ status: JobStatus, film: String? = nil) {
     let now = now
     state.withLock { state in
       let tracked = state.tracker.show(status, at: now)
       let shown = tracked.status
       guard let terminal else {
-        let key = [shown.state.name, shown.waitsFor, ProgressLine.step(shown) ?? ""] + notices
+        let key = [shown.state.nameOrUnknown, shown.waitsFor ?? "", ProgressLine.step(shown) ?? ""] + shown.notices
         let (done, total) =
           shown.state == .measuring
-          ? (UInt64(shown.measuredDone), UInt64(shown.measuredTotal)) : (shown.framesDone, shown.framesTotal)
+          ? (shown.measuredDone, shown.measuredTotal) : (shown.framesDone, shown.framesTotal)
         guard state.filter.passes(done, of: total, key: key, at: now) else { return }
         Console.printError(ProgressLine.plain(shown, rate: tracked.rate, left: tracked.left, film: film))
-        for notice in notices { Console.printError("  \(notice)") }
+        for notice in shown.notices { Console.printError("  \(notice)") }
         return
       }
       let width = terminal.width
-      guard !status.state.hasEnded else {
+      guard !status.hasEnded else {
         state.painted.paint([], on: terminal)
         return Console.printError(ProgressLine.plain(shown, film: film))
       }
-      state.painted.paint(Self.lines(tracked, notices, width: width), on: terminal)
+      state.painted.paint(Self.lines(tracked, width: width), on: terminal)
     }
   }
 
   /// The lines that a terminal shows of a job that goes on.
-  static func lines(_ tracked: ProgressTracker.Shown, _ notices: [String], width: Int) -> [String] {
+  static func lines(_ tracked: ProgressTracker.Shown, width: Int) -> [String] {
     let status = tracked.status
     var lines = [ProgressLine.bar(status, rate: tracked.rate, left: tracked.left, width: width)]
     // Without frames the bar is a text, which has the reason.
-    if !status.waitsFor.isEmpty, status.state == .rendering, status.framesTotal > 0 {
-      lines.append("waits: \(status.waitsFor)")
+    if let wait = status.waitsFor, status.state == .rendering, status.framesTotal > 0 {
+      lines.append("waits: \(wait)")
     }
-    return (lines + notices).map { $0.shortened(to: width - 1) }
+    return (lines + status.notices).map { $0.shortened(to: width - 1) }
   }
 
   func report(_ transfer: TransferProgress) {

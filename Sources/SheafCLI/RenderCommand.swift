@@ -1,9 +1,12 @@
 import ArgumentParser
 import Client
 import CompositionModel
-import Coordinator
+import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import Glibc
+import LocalFarm
 import Synchronization
 import SystemSupport
 import Wire
@@ -87,7 +90,7 @@ struct RenderCommand: AsyncParsableCommand {
       progress.end()
       status.printWarnings(about: edit)
       if json.isOn {
-        var summary = try RenderSummary(status, output: output, files: files)
+        var summary = RenderSummary(status, output: output, files: files)
         summary.warnings = edit.located(summary.warnings)
         try Console.printJSON(summary)
       }
@@ -159,10 +162,10 @@ struct RenderSummary: Encodable, Sendable {
   var state = "done"
   var output: String?
   var digest: String
-  var bytes: UInt64
-  var frames: UInt64
-  var segments: UInt32
-  var cached: UInt32
+  var bytes: Int64
+  var frames: Int
+  var segments: Int
+  var cached: Int
   var seconds: Double
   var damage: [DamageReport]
   var warnings: [Problem]
@@ -171,32 +174,50 @@ struct RenderSummary: Encodable, Sendable {
   var outputs: [OutputView]?
 
   /// - Parameter files: Those of several outputs that were written.
-  init(_ status: Sheaf_JobStatus, output: String?, files: [ContentPackage.File] = []) throws {
-    let list = try status.outputList
-    outputs = list.isEmpty ? nil : list.map { OutputView($0, folder: output, files) }
+  init(_ status: JobStatus, output: String?, files: [ContentPackage.File] = []) {
+    outputs = status.outputs?.map { OutputView($0, folder: output, files) }
     job = status.job
     self.output = output
-    digest = status.output.content?.digest.hex ?? ""
-    bytes = status.output.size
+    digest = status.output?.digest ?? ""
+    bytes = status.output?.bytes ?? 0
     frames = status.framesTotal
     segments = status.segmentsTotal
     cached = status.segmentsCached
-    seconds = Double(status.elapsedMilliseconds) / 1000
-    damage = status.damage.map { DamageReport($0) }
-    warnings = status.warnings.map { Problem($0) }
-    losses = warnings.losses
+    seconds = status.elapsedSeconds
+    damage = status.damage
+    warnings = status.warnings
+    losses = status.losses
   }
 }
 
-extension Sheaf_JobStatus {
+/// One of several outputs as JSON. It is stable: keys may be added, but are never changed.
+struct OutputView: Encodable, Sendable {
+  var file: String
+  /// The rest of these is absent if the file is not written.
+  var path: String?
+  var digest: String?
+  var bytes: Int64?
+  var container: String?
+  var video: OutputReport.Video?
+  var audio: OutputReport.Audio?
+
+  /// - Parameter files: Those that were written.
+  init(_ output: OutputReport, folder: String? = nil, _ files: [ContentPackage.File] = []) {
+    (file, container, video, audio) = (output.file, output.container, output.video, output.audio)
+    guard let written = files.first(where: { $0.name == output.file }) else { return }
+    path = folder.map { "\($0)/\(output.file)" }
+    (digest, bytes) = (written.content.digest.hex, written.content.size)
+  }
+}
+
+extension JobStatus {
   /// Warns on standard error of what is most likely not meant in the document, and of the damaged media that the film
   /// shows.
   /// - Parameter edit: the document, if this machine has it.
   func printWarnings(about edit: EditFile? = nil) {
-    let found = warnings.map { Problem($0) }
-    for warning in edit?.located(found) ?? found {
+    for warning in edit?.located(warnings) ?? warnings {
       Console.printError(warning.text(in: warning.line == nil ? nil : edit?.path, kind: "warning"))
     }
-    for damage in damage { Console.printError("warning: \(DamageReport(damage).text)") }
+    for damage in damage { Console.printError("warning: \(damage.text)") }
   }
 }

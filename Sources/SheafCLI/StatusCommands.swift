@@ -1,7 +1,7 @@
 import ArgumentParser
 import Client
-import Coordinator
-import SwiftProtobuf
+import FarmAPI
+import FarmModel
 import SystemSupport
 import Wire
 
@@ -16,7 +16,7 @@ struct StatusCommand: AsyncParsableCommand {
       Of one job, --json prints an object: job, name, state (probing, measuring, rendering, done, failed, cancelled), \
       priority, framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, filesDone, filesTotal, \
       measuredDone, measuredTotal, running, hasAudio, audioDone, build, shortBuild, submittedSecondsAgo, \
-      elapsedSeconds, renderingSeconds (from the first task of the film to the end), waitsFor, notices, error, problems (pointer, message), output (digest, bytes), warnings (pointer, message), losses (what, where, track, why), damage (of a film \
+      elapsedSeconds, renderingSeconds (from the first task of the film to the end), waitsFor, waitReason (noWorker, noStore, noBuild, storage, away, plan, compositors, memory, paused, noSlot, probing, grant), notices, error, problems (pointer, message), output (digest, bytes), warnings (pointer, message), losses (what, where, track, why), damage (of a film \
       that is done: path, track, type, count, places: sourceSeconds, filmSeconds), outputs (of a document with several: file, container, video: codec, width, height, bitRate, quality, \
       audio: codec, sampleRate, channels, bitRate), tasks (task, kind, label, state, \
       ordinal, epoch, worker, workerName, secondWorker, secondWorkerName, done, work, ranSeconds, error, cached, \
@@ -47,7 +47,7 @@ struct StatusCommand: AsyncParsableCommand {
       throw ValidationError("\(given) is about the list of jobs: leave it out with a job, and with --watch")
     }
     try await reporting(json: !json.isOn ? .none : watches ? .oneLine : .lines) {
-      let selection = try list.selection()
+      let query = try list.query()
       let endpoint = try coordinator.endpoint()
       try await Interruption.cancelling { [self] in
         if watches {
@@ -56,38 +56,27 @@ struct StatusCommand: AsyncParsableCommand {
         }
         guard let job else {
           // One more than is shown: then there are more.
-          let reply = try await CoordinatorClient.run(endpoint) {
-            try await JobRun($0).jobs(
-              limit: selection.limit + 1, after: selection.after, states: selection.states)
-          }
-          return try show(reply, selection)
+          var asked = query
+          asked.limit += 1
+          let all = asked
+          let found = try await CoordinatorClient.run(endpoint) { try await JobRun($0).allJobs(all) }
+          return try show(found, limit: query.limit)
         }
-        let query = Sheaf_StatusQuery.with {
-          $0.job = job
-          $0.withTasks = true
+        let status = try await CoordinatorClient.run(endpoint) {
+          try await JobRun($0).status(of: job, withTasks: true)
         }
-        let reply = try await CoordinatorClient.run(endpoint) { try await JobRun($0).jobs(query) }
-        try show(reply, of: job)
+        if json.isOn { return try Console.printJSON(status) }
+        for line in StatusText.lines(status, long: long.isOn, width: Terminal.output?.width) { try Console.print(line) }
       }
     }
   }
 
-  private func show(_ reply: Sheaf_StatusReply, _ selection: JobListOptions.Selection) throws {
-    let jobs = Array(reply.jobs.prefix(selection.limit))
-    if json.isOn { return try Console.printJSON(jobs.map { JobView($0, notices: reply.notices) }) }
-    for line in StatusText.list(jobs, notices: reply.notices, width: Terminal.output?.width) { try Console.print(line) }
-    guard reply.jobs.count > jobs.count, let last = jobs.last else { return }
+  private func show(_ found: JobList, limit: Int) throws {
+    let jobs = Array(found.jobs.prefix(limit))
+    if json.isOn { return try Console.printJSON(jobs) }
+    for line in StatusText.list(jobs, notices: found.notices, width: Terminal.output?.width) { try Console.print(line) }
+    guard found.jobs.count > jobs.count, let last = jobs.last else { return }
     try Console.print("there are more: " + coordinator.command(["status"] + list.arguments(after: last.job)))
-  }
-
-  private func show(_ reply: Sheaf_StatusReply, of job: String) throws {
-    let views = reply.jobs.map { JobView($0, notices: reply.notices) }
-    let width = Terminal.output?.width
-    guard let status = reply.jobs.first else { throw CommandFailure(.work, "there is no job \(job)") }
-    if json.isOn { return try Console.printJSON(views[0]) }
-    for line in StatusText.lines(status, notices: reply.notices, long: long.isOn, width: width) {
-      try Console.print(line)
-    }
   }
 
   // MARK: Watching
@@ -98,11 +87,11 @@ struct StatusCommand: AsyncParsableCommand {
     let client = FarmClient(endpoint) { progress.report($0) }
     let isJSON = json.isOn
     do {
-      let status = try await client.wait(for: job, cancelsJob: false) { status, notices in
+      let status = try await client.wait(for: job, cancelsJob: false) { status in
         if isJSON {
-          try Console.printJSON(JobView(status, notices: notices), lines: false)
+          try Console.printJSON(status, lines: false)
         } else {
-          progress.report(status, notices: notices)
+          progress.report(status)
         }
       }
       progress.end()
@@ -126,12 +115,12 @@ struct StatusCommand: AsyncParsableCommand {
     var list = JobListWatch()
     var painted = PaintedLines()
     while true {
-      let reply = try await client.run { try await $0.jobs() }
-      let change = list.update(reply)
+      let found = try await client.run { try await $0.jobs() }
+      let change = list.update(found)
       if json.isOn {
-        if change.isNew { try Console.printJSON(change.jobs.map { JobView($0, notices: reply.notices) }, lines: false) }
+        if change.isNew { try Console.printJSON(change.jobs, lines: false) }
       } else if let terminal = Terminal.output {
-        let lines = StatusText.list(change.jobs, notices: reply.notices, width: terminal.width - 1)
+        let lines = StatusText.list(change.jobs, notices: found.notices, width: terminal.width - 1)
         if change.haveEnded {
           try painted.print([], on: terminal)
           for line in lines { try Console.print(line) }
@@ -153,9 +142,9 @@ struct StatusCommand: AsyncParsableCommand {
 struct JobListWatch {
   struct Change {
     /// Every job, with progress that is never less than before.
-    var jobs: [Sheaf_JobStatus]
+    var jobs: [JobStatus]
     /// Those that have changed, newest first.
-    var changed: [Sheaf_JobStatus]
+    var changed: [JobStatus]
     /// Whether anything has changed, or this is the first look.
     var isNew: Bool
     /// Whether no job goes on.
@@ -163,10 +152,10 @@ struct JobListWatch {
   }
 
   private var trackers: [String: ProgressTracker] = [:]
-  private var known: [String: Sheaf_JobStatus]?
+  private var known: [String: JobStatus]?
 
-  mutating func update(_ reply: Sheaf_StatusReply) -> Change {
-    let jobs = reply.jobs.map { job in
+  mutating func update(_ found: JobList) -> Change {
+    let jobs = found.jobs.map { job in
       // The rate is not shown, so the time does not matter.
       trackers[job.job, default: ProgressTracker()].show(job, at: .zero).status
     }
@@ -174,7 +163,7 @@ struct JobListWatch {
     let isNew = known == nil || !changed.isEmpty || known?.count != jobs.count
     known = Dictionary(jobs.map { ($0.job, $0.withoutTimes) }) { first, _ in first }
     trackers = trackers.filter { known?[$0.key] != nil }
-    return Change(jobs: jobs, changed: changed, isNew: isNew, haveEnded: jobs.allSatisfy(\.state.hasEnded))
+    return Change(jobs: jobs, changed: changed, isNew: isNew, haveEnded: jobs.allSatisfy(\.hasEnded))
   }
 }
 
@@ -196,7 +185,7 @@ struct WorkersCommand: AsyncParsableCommand {
       let workers = try await Interruption.cancelling {
         try await CoordinatorClient.run(endpoint) { try await JobRun($0).workers() }
       }
-      if json.isOn { return try Console.printJSON(workers.map(WorkerView.init)) }
+      if json.isOn { return try Console.printJSON(workers) }
       for line in StatusText.workers(workers, long: long.isOn, width: Terminal.output?.width) {
         try Console.print(line)
       }

@@ -1,8 +1,7 @@
 import Client
-import CompositionModel
-import Coordinator
 import Digest
-import Wire
+import FarmAPI
+import FarmModel
 
 /// Jobs and workers as text.
 enum StatusText {
@@ -13,7 +12,7 @@ enum StatusText {
 
   /// A table of jobs, under what holds up the whole farm.
   /// - Parameter width: Of the terminal; nil where lines may have any length.
-  static func list(_ jobs: [Sheaf_JobStatus], notices: [String], width: Int?) -> [String] {
+  static func list(_ jobs: [JobStatus], notices: [String], width: Int?) -> [String] {
     var table = Table(columns: [
       .init(header: "JOB"), .init(header: "NAME", shortest: 8, dispensable: 1), .init(header: "STATE"),
       .init(header: "PROGRESS", shortest: 5), .init(header: "PRIORITY", isNumber: true, dispensable: 3),
@@ -21,10 +20,11 @@ enum StatusText {
     ])
     for (index, job) in jobs.enumerated() {
       table.rows.append([
-        job.job, job.name, job.state.name, progress(job), "\(job.priority)", Measure.age(job.submittedMillisecondsAgo),
+        job.job, job.name, job.state.nameOrUnknown, progress(job), "\(job.priority)",
+        Measure.age(job.submittedSecondsAgo),
       ])
-      if !job.waitsFor.isEmpty, !job.state.hasEnded {
-        let note = "  waits: \(job.waitsFor.onOneLine)"
+      if let wait = job.waitsFor, !job.hasEnded {
+        let note = "  waits: \(wait.onOneLine)"
         table.notes[index] = [width.map(note.shortened(to:)) ?? note]
       }
     }
@@ -33,12 +33,12 @@ enum StatusText {
   }
 
   /// In a column: as much as the state has to say.
-  private static func progress(_ job: Sheaf_JobStatus) -> String {
+  private static func progress(_ job: JobStatus) -> String {
     switch job.state {
     case .done:
       // Without the time in which the job waited and its media were probed. Of a film of the cache there is none.
       let frames = job.framesTotal > 0 ? [Measure.count(job.framesTotal, "frame")] : []
-      let time = job.renderingMilliseconds > 0 ? [Measure.duration(job.renderingMilliseconds)] : []
+      let time = job.renderingSeconds.map { [Measure.duration($0)] } ?? []
       return (frames + time).joined(separator: " in ")
     case .measuring: return ProgressLine.measured(job)
     case .probing: return job.filesTotal == 0 ? "" : "\(job.filesDone) of \(Measure.count(job.filesTotal, "file"))"
@@ -57,30 +57,26 @@ enum StatusText {
   ///   - long: Whether builds and ids are shown in full.
   ///   - width: Of the terminal; nil where lines may have any length.
   static func lines(
-    _ status: Sheaf_JobStatus, notices: [String] = [], long: Bool = false, width: Int?
+    _ status: JobStatus, long: Bool = false, width: Int?
   ) -> [String] {
     var lines = [
       field("job", status.job), field("document", status.name.onOneLine), field("state", ProgressLine.plain(status)),
       field("priority", "\(status.priority)"),
-      field("submitted", "\(Measure.age(status.submittedMillisecondsAgo)) ago"),
+      field("submitted", "\(Measure.age(status.submittedSecondsAgo)) ago"),
     ]
-    if !status.build.isEmpty { lines.append(field("build", long ? status.build : Measure.shortBuild(status.build))) }
-    lines += notices.map { field("farm", $0) }
-    if !status.error.isEmpty { lines.append(field("error", status.error)) }
-    for problem in status.problems { lines.append(field("problem", "\(Problem(problem))")) }
-    if status.hasOutput, let film = status.output.content {
-      lines.append(field("film", "\(Measure.bytes(film.size)), SHA-256 \(film.digest)"))
+    if let build = status.build { lines.append(field("build", long ? build : ShortBuild.of(build))) }
+    lines += status.notices.map { field("farm", $0) }
+    if let error = status.error { lines.append(field("error", error)) }
+    for problem in status.problems { lines.append(field("problem", "\(problem)")) }
+    if let film = status.output {
+      lines.append(field("film", "\(Measure.bytes(film.bytes)), SHA-256 \(film.digest)"))
     }
-    do {
-      for output in try status.outputList { lines.append(field("output", output.text)) }
-    } catch {
-      lines.append(field("outputs", "\(error)"))
-    }
-    for warning in status.warnings { lines.append(field("warning", "\(Problem(warning))")) }
-    for damage in status.damage { lines.append(field("damage", DamageReport(damage).text)) }
+    for output in status.outputs ?? [] { lines.append(field("output", output.text)) }
+    for warning in status.warnings { lines.append(field("warning", "\(warning)")) }
+    for damage in status.damage { lines.append(field("damage", damage.text)) }
     switch status.state {
     case .done:
-      lines.append(field("next", "sheaf fetch \(status.job) -o \(status.outputs.isEmpty ? "FILE" : "FOLDER")"))
+      lines.append(field("next", "sheaf fetch \(status.job) -o \(status.outputs == nil ? "FILE" : "FOLDER")"))
     case .failed where status.problems.isEmpty: lines.append(field("next", "sheaf retry \(status.job)"))
     default: break
     }
@@ -92,55 +88,58 @@ enum StatusText {
     name + String(repeating: " ", count: max(1, 11 - name.count)) + value
   }
 
-  private static func tasks(_ tasks: [Sheaf_TaskStatus], long: Bool) -> Table {
+  private static func tasks(_ tasks: [TaskStatus], long: Bool) -> Table {
     var table = Table(columns: [
       .init(header: "TASK", isNumber: true), .init(header: "WHAT", shortest: 10), .init(header: "STATE"),
       .init(header: "WORKER", shortest: 6, dispensable: 1), .init(header: "TIME", isNumber: true, dispensable: 2),
     ])
     for (index, task) in tasks.enumerated() {
       let workers = [
-        worker(task.workerName, task.worker, long: long), worker(task.backupWorkerName, task.backupWorker, long: long),
+        worker(task.workerName, task.worker, long: long),
+        worker(task.secondWorkerName, task.secondWorker, long: long),
       ]
       table.rows.append([
         "\(task.ordinal)", label(task), state(task), workers.filter { !$0.isEmpty }.joined(separator: " and "),
-        task.ranMilliseconds > 0 ? Measure.duration(task.ranMilliseconds) : "",
+        task.ranSeconds > 0 ? Measure.duration(task.ranSeconds) : "",
       ])
-      let notes = task.endedAttempts.flatMap { self.notes($0, long: long) }
+      let notes = task.attempts.flatMap { self.notes($0, long: long) }
       if !notes.isEmpty { table.notes[index] = notes }
     }
     return table
   }
 
-  private static func label(_ task: Sheaf_TaskStatus) -> String {
-    task.label.isEmpty ? task.kind.name : task.label
+  private static func label(_ task: TaskStatus) -> String {
+    task.label ?? task.kind.nameOrUnknown
   }
 
-  private static func state(_ task: Sheaf_TaskStatus) -> String {
+  private static func state(_ task: TaskStatus) -> String {
     switch task.state {
     case .done where task.cached: "cached"
     case .running where task.work > 0: "running \(Measure.percent(task.done, of: task.work)) %"
-    default: task.state.name
+    default: task.state.nameOrUnknown
     }
   }
 
-  private static func worker(_ name: String, _ id: String, long: Bool) -> String {
-    if name.isEmpty { return id }
-    return long && !id.isEmpty ? "\(name) (\(id))" : name
+  private static func worker(_ name: String?, _ id: String?, long: Bool) -> String {
+    guard let name else { return id ?? "" }
+    return long ? id.map { "\(name) (\($0))" } ?? name : name
   }
 
   /// An attempt that ended without a result, and the end of its log.
-  private static func notes(_ attempt: Sheaf_Attempt, long: Bool) -> [String] {
+  private static func notes(_ attempt: TaskStatus.Attempt, long: Bool) -> [String] {
     let worker = worker(attempt.workerName, attempt.worker, long: long)
-    let time = attempt.ranMilliseconds > 0 ? " after \(Measure.duration(attempt.ranMilliseconds))" : ""
-    let log = attempt.process.log.split(whereSeparator: \.isNewline).suffix(logLines)
-    return ["      attempt \(attempt.epoch) on \(worker): \(attempt.end.name)\(time): \(attempt.message.onOneLine)"]
+    let time = attempt.ranSeconds > 0 ? " after \(Measure.duration(attempt.ranSeconds))" : ""
+    let log = (attempt.log ?? "").split(whereSeparator: \.isNewline).suffix(logLines)
+    return [
+      "      attempt \(attempt.epoch) on \(worker): \(attempt.end.nameOrUnknown)\(time): \(attempt.message.onOneLine)"
+    ]
       + log.map { "        | \(String($0).onOneLine)" }
   }
 
   // MARK: Workers
 
   /// - Parameter long: Whether builds are shown in full.
-  static func workers(_ workers: [Sheaf_WorkersReply.Worker], long: Bool, width: Int?) -> [String] {
+  static func workers(_ workers: [WorkerStatus], long: Bool, width: Int?) -> [String] {
     guard !workers.isEmpty else { return ["no workers"] }
     var table = Table(columns: [
       .init(header: "NAME", shortest: 8), .init(header: "BUSY", isNumber: true), .init(header: "BUILD", dispensable: 1),
@@ -149,17 +148,17 @@ enum StatusText {
     ])
     for (index, worker) in workers.enumerated() {
       table.rows.append([
-        worker.name, "\(worker.busy)/\(worker.slots)", Measure.shortBuild(worker.build),
-        Measure.age(worker.connectedMilliseconds), worker.coordinator,
+        worker.name, "\(worker.busy)/\(worker.slots)", worker.shortBuild,
+        Measure.age(worker.connectedSeconds), worker.coordinator,
       ])
-      if !worker.paused.isEmpty { table.notes[index] = ["  paused: \(worker.paused.onOneLine)"] }
+      if let paused = worker.paused { table.notes[index] = ["  paused: \(paused.onOneLine)"] }
     }
     var lines = table.lines(width: width)
     if long {
       var seen: Set<String> = []
       lines += ["", "builds:"]
       for worker in workers where seen.insert(worker.build).inserted {
-        lines.append("  \(Measure.shortBuild(worker.build))  \(worker.build)")
+        lines.append("  \(worker.shortBuild)  \(worker.build)")
       }
     }
     return lines

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Client
 import CompositionModel
-import Coordinator
+import FarmAPI
 import FoundationEssentials
 import Glibc
+import LocalFarm
 import SwiftProtobuf
 import SystemSupport
 import Wire
@@ -107,10 +108,9 @@ struct WaveformCommand: AsyncParsableCommand {
       to: { CommandFailure(.document, "\($0)") }, AssetFile.asset(path, configuration.contents).get)
     let inspection = LocalInspection(edit: nil, assets: [asset])
     let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
-    guard let json = reply.descriptions[path] else {
+    guard let description = reply.descriptions[path] else {
       throw CommandFailure(problems: reply.problems.map { Problem(pointer: "", message: $0.message) })
     }
-    let description = try JSONDecoder().decode(AssetDescription.self, from: json)
     let absolute = try Directories.resolve(path)
     let sound = try mapErrors(to: Self.failure) { () throws(DocumentError) in
       try Document.ofSound(path: absolute, description, track: number)

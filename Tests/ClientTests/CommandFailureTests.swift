@@ -1,6 +1,7 @@
+import CompositionModel
 import ContentStorage
-import Jobs
-import SwiftProtobuf
+import FarmAPI
+import FarmModel
 import Testing
 import Wire
 
@@ -10,28 +11,28 @@ struct CommandFailureTests {
   @Test(arguments: [
     (CommandFailure(.document, "x") as any Error, 65), (WireError(.unreachable, "x"), 69),
     (WireError(.refused(.token), "x"), 69), (WireError(.content, "x"), 1), (ContentStoreError(.outOfSpace, "x"), 1),
-    (JobStoreError(.unavailable, "x"), 69), (CancellationError(), 1),
+    (CancellationError(), 1),
   ])
   func everyFailureHasItsExitCode(error: any Error, code: Int) {
     #expect(CommandFailure(error).code.rawValue == Int32(code))
   }
 
   @Test func aJobThatIsNotDoneHasAReason() throws {
-    var status = Sheaf_JobStatus.with { $0.job = "j" }
-    let expected: [(Sheaf_JobState, CommandFailure.Code?)] = [
+    var status = JobStatus(job: "j", state: nil)
+    let expected: [(JobState?, CommandFailure.Code?)] = [
       (.done, nil), (.cancelled, .work), (.failed, .work), (.rendering, .work), (.probing, .work),
-      (.unspecified, .work),
+      (nil, .work),
     ]
     for (state, code) in expected {
       status.state = state
       #expect(failure(of: status)?.code == code)
     }
     status.state = .failed
-    status.problems = [.with { $0.message = "the file a.mov has no video" }]
+    status.problems = [Problem(pointer: "", message: "the file a.mov has no video")]
     #expect(failure(of: status)?.code == .document)
   }
 
-  private func failure(of status: Sheaf_JobStatus) -> CommandFailure? {
+  private func failure(of status: JobStatus) -> CommandFailure? {
     do throws(CommandFailure) {
       try status.requireDone()
       return nil

@@ -1,6 +1,8 @@
 import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import Foundation
 import SwiftProtobuf
 import Synchronization
@@ -33,15 +35,12 @@ import Wire
     }
   }
 
-  private func submission(_ media: Data) throws -> JobRun.Submission {
+  private func submission(_ media: Data) throws -> Submission {
     let path = try folder.write(media, "media.mov")
     let edit = try EditFile(folder.write(Data(#"{"sheaf": 1, "tracks": []}"#.utf8), "edit.json"))
     let content = Content(digest: .of(media), size: Int64(media.count))
-    let asset = Sheaf_SubmittedAsset.with {
-      $0.id = "a"
-      $0.content = Sheaf_Content(content, path: path)
-    }
-    return JobRun.Submission(edit, [asset], output: "film.mov", segmentDuration: "")
+    let asset = SubmittedAsset(id: "a", path: path, content: content, file: path)
+    return Submission(edit, [asset], output: "film.mov", segmentDuration: "")
   }
 
   // MARK: Waiting
@@ -53,8 +52,8 @@ import Wire
     }
     try await farm.start()
     let client = await client(farm)
-    let states = Recorder<Sheaf_JobState>()
-    let waiting = Task { try await client.wait(for: "j", cancelsJob: false) { status, _ in states.add(status.state) } }
+    let states = Recorder<JobState?>()
+    let waiting = Task { try await client.wait(for: "j", cancelsJob: false) { status in states.add(status.state) } }
     await states.wait { $0.contains(.rendering) }
     await farm.stop()
     await notices.wait { !$0.isEmpty }
@@ -72,8 +71,8 @@ import Wire
     let farm = ScriptedFarm { _, _ in [.status("j", .rendering), .hangUp] }
     try await farm.start()
     let client = await client(farm, longestOutage: .milliseconds(50))
-    let states = Recorder<Sheaf_JobState>()
-    let waiting = Task { try await client.wait(for: "j", cancelsJob: false) { status, _ in states.add(status.state) } }
+    let states = Recorder<JobState?>()
+    let waiting = Task { try await client.wait(for: "j", cancelsJob: false) { status in states.add(status.state) } }
     await states.wait { !$0.isEmpty }
     await farm.stop()
     let error = await #expect(throws: CommandFailure.self) { try await waiting.value }
@@ -89,7 +88,7 @@ import Wire
     }
     try await farm.start()
     let client = await client(farm, longestSilence: .milliseconds(400))
-    let status = try await client.wait(for: "j", cancelsJob: false) { _, _ in }
+    let status = try await client.wait(for: "j", cancelsJob: false) { _ in }
     #expect(status.state == .done)
     // Twice or more, if the machine is so busy that the second connection seems silent too.
     guard case .lost(let reason)? = notices.all.first else { return #expect(Bool(false), "\(notices.all)") }
@@ -115,7 +114,7 @@ import Wire
     }
     try await farm.start()
     let client = await client(farm, longestSilence: .seconds(20))
-    #expect(try await client.wait(for: "j", cancelsJob: false) { _, _ in }.state == .done)
+    #expect(try await client.wait(for: "j", cancelsJob: false) { _ in }.state == .done)
     #expect(probes.all.allSatisfy { $0.digest.isEmpty })
     #expect(notices.all.isEmpty)
     await farm.stop()
@@ -132,9 +131,9 @@ import Wire
       }
       try await farm.start()
       let client = await client(farm)
-      let states = Recorder<Sheaf_JobState>()
+      let states = Recorder<JobState?>()
       let waiting = Task {
-        try await client.wait(for: "j", cancelsJob: cancelsJob) { status, _ in states.add(status.state) }
+        try await client.wait(for: "j", cancelsJob: cancelsJob) { status in states.add(status.state) }
       }
       await states.wait { !$0.isEmpty }
       waiting.cancel()
@@ -157,7 +156,7 @@ import Wire
       }
     }
     try await farm.start()
-    let submission = try submission(Data("media".utf8))
+    let submission = try self.submission(Data("media".utf8))
     #expect(try await client(farm).submit(submission) { _ in } == "j")
     let submits = await farm.received.compactMap { if case .submit(let submit) = $0 { submit } else { nil } }
     try #require(submits.count == 2)
@@ -165,7 +164,7 @@ import Wire
     #expect((1...64).contains(submits[0].submission.utf8.count))
     #expect(submits[0].submission.utf8.allSatisfy { (33...126).contains($0) })
     // Another submission of the same document is another job.
-    let other = JobRun.Submission(submission.edit, submission.assets, output: "film.mov", segmentDuration: "")
+    let other = try self.submission(Data("media".utf8))
     #expect(other.id != submission.id)
     await farm.stop()
   }

@@ -1,6 +1,8 @@
 import Client
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import Foundation
 import Jobs
 import Logging

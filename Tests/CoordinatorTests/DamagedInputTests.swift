@@ -1,6 +1,8 @@
 import Client
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import Foundation
 import Jobs
 import Logging
@@ -111,8 +113,8 @@ import Wire
       try replace(path)
       let logger = Logger(label: "test", factory: { _ in coordinator.logs.handler })
       let inputs = DamagedInputs(
-        store: coordinator.store, content: coordinator.service.content, logger: logger, longestAbsence: absence,
-        pause: .milliseconds(5))
+        store: coordinator.store, content: coordinator.service.content, events: FarmEvents(logger: logger),
+        logger: logger, longestAbsence: absence, pause: .milliseconds(5))
       await inputs.check(content.digest, of: TaskID(job: job, ordinal: 1))
       try await body(coordinator, inputs, media)
     }
@@ -178,7 +180,8 @@ import Wire
       try await eventually("the job has failed") { try await coordinator.store.job(job)?.state == .failed }
       let status = try #require(try await coordinator.service.status.status(of: job))
       let reason = replacement.rawValue.trimmingCharacters(in: .whitespaces)
-      #expect(status.error.hasPrefix("the file media/beach.mp4 \(reason); put back"), "\(status.error)")
+      let error = status.error ?? ""
+      #expect(error.hasPrefix("the file media/beach.mp4 \(reason); put back"), "\(error)")
     }
   }
 }

@@ -1,6 +1,7 @@
 import Client
 import ContentStorage
 import Digest
+import FarmModel
 import Foundation
 import Jobs
 import SwiftProtobuf

@@ -1,6 +1,7 @@
 import Client
 import ContentStorage
 import Digest
+import FarmWire
 import Foundation
 import Jobs
 import NIOCore
@@ -212,7 +213,7 @@ import Testing
           try await JobRun(client).provide([asset])
           let images = #"{"times":{"count":{"_0":1}},"format":"png","quality":9223372036854775807,\#(field)}"#
           let request = Sheaf_InspectDocument.with {
-            $0.assets = [asset]
+            $0.assets = [Sheaf_SubmittedAsset(asset)]
             $0.images = Data(images.utf8)
           }
           guard case .inspectReply(let reply) = try await client.request(.inspectDocument(request)) else {

@@ -2,10 +2,13 @@ import Client
 import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import Foundation
 import Jobs
 import SwiftProtobuf
 import Synchronization
+import SystemSupport
 import TestPrograms
 import Testing
 import Wire
@@ -17,7 +20,7 @@ import Wire
   private func ask<R: Sendable>(
     _ document: String, files: [String: String], at coordinator: TestCoordinator, worker: ScriptedWorker,
     workerComesAfter delay: Duration = .zero,
-    _ body: @escaping @Sendable (CoordinatorClient, EditFile, [Sheaf_SubmittedAsset]) async throws -> R
+    _ body: @escaping @Sendable (CoordinatorClient, EditFile, [SubmittedAsset]) async throws -> R
   ) async throws -> R {
     let folder = try TemporaryFolder()
     for (name, text) in files { _ = try folder.write(Data(text.utf8), name) }
@@ -47,19 +50,13 @@ import Wire
   private func inspect(
     _ document: String, files: [String: String], at coordinator: TestCoordinator, worker: ScriptedWorker,
     workerComesAfter delay: Duration = .zero
-  ) async throws -> Sheaf_InspectReply {
+  ) async throws -> InspectionReply {
     try await ask(document, files: files, at: coordinator, worker: worker, workerComesAfter: delay) {
       client, edit, assets in
-      let request = Sheaf_InspectDocument.with {
-        $0.document = Data(edit.bytes)
-        $0.assets = assets
-        $0.output = "film.mkv"
-        $0.segmentDuration = "2"
-      }
-      guard case .inspectReply(let reply) = try await client.request(.inspectDocument(request)) else {
-        throw CoordinatorClient.unexpected
-      }
-      return reply
+      var request = InspectionRequest(document: Data(edit.bytes), assets: assets)
+      request.output = "film.mkv"
+      request.segmentDuration = "2"
+      return try await JobRun(client).inspect(request)
     }
   }
 
@@ -74,7 +71,7 @@ import Wire
       let worker = ScriptedWorker(coordinator.hello(.worker))
       let reply = try await inspect(document, files: ["a.mov": "10", "b.mov": "11"], at: coordinator, worker: worker)
       #expect(reply.problems.isEmpty, "\(reply.problems)")
-      let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
+      let plan = try #require(reply.plan)
       #expect(plan.frames == 80 && plan.container == "mkv")
       #expect(plan.segments.map(\.firstFrame) == [0, 20, 40, 60])
       #expect(plan.segments.first?.boundary == "the film starts")
@@ -95,12 +92,12 @@ import Wire
       try await ask(document, files: files, at: coordinator, worker: worker) { client, edit, assets in
         let run = JobRun(client)
         let job = try await run.submit(.init(edit, assets, output: "film.mkv", segmentDuration: "2"))
-        #expect(try await run.wait(for: job) { _, _ in }.state == .done)
+        #expect(try await run.wait(for: job) { _ in }.state == .done)
       }
       try await eventually("the worker has left") { try await coordinator.store.workers().isEmpty }
       let reply = try await inspect(
         document, files: files, at: coordinator, worker: worker, workerComesAfter: .milliseconds(300))
-      let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
+      let plan = try #require(reply.plan)
       #expect(plan.segments.map(\.action) == Array(repeating: "cached", count: 4))
     }
   }
@@ -112,7 +109,7 @@ import Wire
         with: #""videoComposition": { "overlays": [ { "text": "x", "font": "Gone" }, { "text": "x" } ] }, "export": {"#)
       let worker = ScriptedWorker(coordinator.hello(.worker))
       let reply = try await inspect(titled, files: ["a.mov": "10", "b.mov": "11"], at: coordinator, worker: worker)
-      let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
+      let plan = try #require(reply.plan)
       let message = "the font family 'Gone' is not installed; 'Sea Sans' is used instead"
       #expect(plan.warnings == [Problem(pointer: "/videoComposition/overlays/0/font", message: message)])
     }
@@ -123,7 +120,7 @@ import Wire
       let files = ["a.mov": "10", "b.mov": "11"]
       let worker = ScriptedWorker(coordinator.hello(.worker))
       let first = try await inspect(document, files: files, at: coordinator, worker: worker)
-      let description = try #require(first.descriptions["a"])
+      let description = try JSONCoding.encoder.encode(try #require(first.descriptions["a"]))
       let path = coordinator.content.path(of: SHA256Digest.of(description))
       try Data(count: description.count).write(to: URL(filePath: path))
       let again = try await inspect(document, files: files, at: coordinator, worker: worker)
@@ -137,7 +134,7 @@ import Wire
       let worker = ScriptedWorker(coordinator.hello(.worker)) { $0.kind == .probe ? .document : nil }
       let reply = try await inspect(document, files: ["a.mov": "10", "b.mov": "11"], at: coordinator, worker: worker)
       #expect(reply.problems.map(\.pointer).filter { $0.hasPrefix("/assets") } == ["/assets/a", "/assets/b"])
-      #expect(reply.plan.isEmpty)
+      #expect(reply.plan == nil)
     }
   }
 

@@ -2,6 +2,7 @@ import Client
 import CompositionModel
 import ContentStorage
 import Digest
+import FarmModel
 import Foundation
 import Jobs
 import SwiftProtobuf

@@ -1,4 +1,6 @@
 import Digest
+import FarmAPI
+import FarmModel
 import Jobs
 import Testing
 import Wire
@@ -23,7 +25,7 @@ struct JobReportTests {
   }
 
   private func reason(_ summary: JobSummary, _ workers: [WorkerRecord], disk: String? = nil) -> String {
-    WaitReason.of(summary, workers: workers, disk: disk)
+    JobWait.of(summary, workers: workers, disk: disk)?.text ?? ""
   }
 
   @Test func aJobOfWhichNoTaskRunsHasAReason() {
@@ -57,7 +59,7 @@ struct JobReportTests {
     let waiting = summary(.probing, build: nil)
     let builds = ["b, compositors blinds:1 ripple:12", "b", "b, compositors blinds:2"]
     func reason(_ compositors: [String], _ builds: [String]) -> String {
-      WaitReason.of(waiting, workers: builds.map { worker($0) }, disk: nil, compositors: compositors)
+      JobWait.of(waiting, workers: builds.map { worker($0) }, disk: nil, compositors: compositors)?.text ?? ""
     }
     #expect(reason(["blinds"], ["b"]) == "no worker that is connected has the compositor 'blinds'")
     #expect(
@@ -134,15 +136,15 @@ struct JobReportTests {
       Attempt(
         epoch: 1, worker: WorkerID("w2"), workerName: "bert", end: .crashed, message: "signal 9", ran: .seconds(1))
     ]
-    let status = Sheaf_TaskStatus(task)
-    #expect((status.label, status.workerName, status.ranMilliseconds) == ("frames 0..9 of beach.mp4", "anna", 3000))
+    let status = TaskStatus(task)
+    #expect((status.label, status.workerName, status.ranSeconds) == ("frames 0..9 of beach.mp4", "anna", 3))
     #expect(status.done == 10)
-    #expect(status.endedAttempts.map(\.workerName) == ["bert"] && status.endedAttempts.map(\.ranMilliseconds) == [1000])
+    #expect(status.attempts.map(\.workerName) == ["bert"] && status.attempts.map(\.ranSeconds) == [1])
     task.leases = [
       HeldLease(epoch: 3, worker: WorkerID("w3"), workerName: "carl", session: SessionID(1), ran: .seconds(2)),
       HeldLease(epoch: 4, worker: WorkerID("w4"), workerName: "dora", session: SessionID(1), isBackup: true),
     ]
-    let running = Sheaf_TaskStatus(task)
-    #expect((running.workerName, running.backupWorkerName, running.ranMilliseconds) == ("carl", "dora", 2000))
+    let running = TaskStatus(task)
+    #expect((running.workerName, running.secondWorkerName, running.ranSeconds) == ("carl", "dora", 2))
   }
 }

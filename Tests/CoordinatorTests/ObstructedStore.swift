@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 import Jobs
 import Synchronization
 import Testing

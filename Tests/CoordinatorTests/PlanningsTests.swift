@@ -1,3 +1,4 @@
+import FarmModel
 import Jobs
 import Testing
 

@@ -1,5 +1,6 @@
 import Client
 import Digest
+import FarmModel
 import Jobs
 import Synchronization
 import Testing

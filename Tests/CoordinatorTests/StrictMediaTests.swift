@@ -2,6 +2,8 @@ import Client
 import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import Foundation
 import Jobs
 import RenderTasks

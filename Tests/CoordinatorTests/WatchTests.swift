@@ -1,4 +1,6 @@
 import Client
+import FarmAPI
+import FarmModel
 import Jobs
 import Synchronization
 import Testing
@@ -68,10 +70,10 @@ struct LookScheduleTests {
       try await coordinator.render(4)
       let watches = await coordinator.service.watches
       let seen = Counter()
-      try await withThrowingTaskGroup(of: Sheaf_JobState?.self) { group in
+      try await withThrowingTaskGroup(of: JobState?.self) { group in
         for _ in 0..<12 {
           group.addTask {
-            var last: Sheaf_JobState?
+            var last: JobState?
             for try await status in await watches.watch(TestCoordinator.job) {
               if last == nil { seen.add() }
               last = status?.state
@@ -92,23 +94,23 @@ struct LookScheduleTests {
     try await TestCoordinator.runObstructed { coordinator, store in
       try await coordinator.render()
       var statuses = await coordinator.service.watches.watch(TestCoordinator.job).makeAsyncIterator()
-      func next(_ isMeant: (Sheaf_JobStatus) -> Bool) async throws {
+      func next(_ isMeant: (JobStatus) -> Bool) async throws {
         while let status = try await statuses.next() {
           if let status, isMeant(status) { return }
         }
         Issue.record("the watch ended")
       }
-      try await next { $0.waitsFor != WaitReason.noStore }
+      try await next { $0.waitReason != .noStore }
       store.fail()
-      try await next { $0.waitsFor == WaitReason.noStore }
+      try await next { $0.waitReason == .noStore }
       store.free()
-      try await next { $0.waitsFor != WaitReason.noStore }
+      try await next { $0.waitReason != .noStore }
     }
   }
 
   @Test func aWatchOfAJobThatIsNotThereSaysSo() async throws {
     try await TestCoordinator.run { coordinator in
-      var statuses: [Sheaf_JobStatus?] = []
+      var statuses: [JobStatus?] = []
       for try await status in await coordinator.service.watches.watch(JobID("none")) { statuses.append(status) }
       #expect(statuses == [nil])
     }

@@ -17,6 +17,8 @@ struct CutFilm {
   let hasVideo: Bool
   let audio: (rate: Int, channels: Int)?
   let duration: Rational
+  /// The colour of the film in the document's notation. Nil: the document has none.
+  private let colour: String?
 
   /// The frame durations of films, apart from the source's own.
   private static let rates = [Source.Rate(24, 1), Source.Rate(30000, 1001), Source.Rate(50, 1), Source.Rate(30, 1)]
@@ -27,6 +29,7 @@ struct CutFilm {
     let track = asset.defaultTrack(.video)
     let video = reference.video
     hasVideo = video != nil
+    colour = track?.video.flatMap(Self.ownColour)
     audio = reference.audio.map { (Int($0.rate), $0.channels) }
     let own =
       try track?.video.flatMap { try $0.nominalFrameRate > .zero ? $0.nominalFrameRate.exact : nil } ?? Rational(25)
@@ -79,6 +82,17 @@ struct CutFilm {
     duration = place
   }
 
+  /// The source's own colour if it is one of BT.601 with 720 lines or more: without it the film would be one of BT.709.
+  private static func ownColour(_ video: VideoFormat) -> String? {
+    let known = [video.colour.primaries, video.colour.matrix].compactMap(\.self)
+    guard video.size.height >= 720, let name = known.first(where: ["bt470bg", "smpte170m"].contains) else { return nil }
+    // What is not stated is that of the film, whatever it is.
+    let (primaries, matrix) = (video.colour.primaries ?? name, video.colour.matrix ?? name)
+    let transfer = video.colour.transfer ?? "smpte170m"
+    return "{ \"primaries\": \"\(primaries)\", \"transfer\": \"\(transfer)\", \"matrix\": \"\(matrix)\", "
+      + "\"range\": \"\(video.colour.isFullRange ? "full" : "limited")\" }"
+  }
+
   private static func isWritable(_ time: Rational) -> Bool { time.denominator < 1 << 31 && time.numerator < 1 << 31 }
 
   /// The document.
@@ -93,7 +107,7 @@ struct CutFilm {
     return """
       { "sheaf": 1, "assets": { "a": "\(path)" },
         "tracks": [ { "id": "A", \(tracks), "clips": [ \(clips.joined(separator: ", ")) ] } ],
-        "videoComposition": { "frameDuration": "\(frameDuration.text)" },
+        "videoComposition": { "frameDuration": "\(frameDuration.text)"\(colour.map { ", \"color\": \($0)" } ?? "") },
         "export": { "video": \(hasVideo ? "{ \"codec\": \"ffv1\" }" : "false"), "audio": \(sound ?? "false") } }
       """
   }

@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 import Synchronization
 import TestPrograms
 import Testing

@@ -1,3 +1,4 @@
+import FarmModel
 import Glibc
 import Synchronization
 import SystemSupport

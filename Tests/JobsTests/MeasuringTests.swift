@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 import Testing
 
 @testable import Jobs

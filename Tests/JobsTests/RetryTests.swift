@@ -1,3 +1,4 @@
+import FarmModel
 import Testing
 
 @testable import Jobs

@@ -1,3 +1,4 @@
+import FarmModel
 import SystemSupport
 import Testing
 

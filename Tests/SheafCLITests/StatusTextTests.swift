@@ -1,30 +1,20 @@
+import CompositionModel
 import Digest
+import FarmAPI
+import FarmModel
 import Foundation
-import SwiftProtobuf
 import SystemSupport
 import Testing
-import Wire
 
-@testable import Coordinator
 @testable import SheafCLI
 
 struct StatusTextTests {
-  private let attempt = Sheaf_Attempt.with {
-    $0.epoch = 1
-    $0.worker = "id-c"
-    $0.workerName = "carl"
-    $0.ranMilliseconds = 12_500
-    $0.end = .crashed
-    $0.message = "the task process was ended by signal 11"
-    $0.process = .with {
-      $0.signal = 11
-      $0.cpuMilliseconds = 1500
-      $0.peakBytes = 4096
-      $0.log = "a line\nthe end\n"
-    }
-  }
+  private let attempt = TaskStatus.Attempt(
+    epoch: 1, worker: "id-c", workerName: "carl", ranSeconds: 12.5, end: .crashed,
+    message: "the task process was ended by signal 11",
+    process: ProcessEnd(exitCode: 0, signal: 11, cpuMilliseconds: 1500, peakBytes: 4096, log: "a line\nthe end\n"))
 
-  private var status: Sheaf_JobStatus {
+  private var status: JobStatus {
     .with {
       $0.job = "k3v9x2m4q7ab"
       $0.name = "first-film.json"
@@ -35,9 +25,10 @@ struct StatusTextTests {
       $0.segmentsDone = 2
       $0.segmentsTotal = 4
       $0.segmentsCached = 1
-      $0.submittedMillisecondsAgo = 125_000
+      $0.submittedSecondsAgo = 125
       $0.build = "sheaf 0.1.0; a long build; x86-64"
-      $0.waitsFor = "no worker has a free slot"
+      $0.wait = JobWait(.noSlot, "no worker has a free slot")
+      $0.notices = ["the coordinator's disk is full"]
       $0.tasks = [
         .with {
           $0.kind = .probe
@@ -51,18 +42,16 @@ struct StatusTextTests {
           $0.state = .running
           $0.label = "frames 0..299 of beach.mp4, dunes.mp4"
           ($0.worker, $0.workerName) = ("id-a", "anna")
-          ($0.backupWorker, $0.backupWorkerName) = ("id-b", "bert")
+          ($0.secondWorker, $0.secondWorkerName) = ("id-b", "bert")
           $0.done = 40
           $0.work = 100
-          $0.attempts = 2
-          $0.ranMilliseconds = 75_000
+          $0.ranSeconds = 75
         },
         .with {
           $0.ordinal = 2
           $0.kind = .audio
           $0.state = .ready
-          $0.attempts = 1
-          $0.endedAttempts = [attempt]
+          $0.setAttempts([attempt])
         },
       ]
     }
@@ -71,7 +60,7 @@ struct StatusTextTests {
   private let head = [
     "job        k3v9x2m4q7ab", "document   first-film.json",
     "state      rendering: 640/1000 frames, 2/4 segments (1 from the cache); it waits: no worker has a free slot",
-    "priority   5", "submitted  2 min ago", "build      \(Measure.shortBuild("sheaf 0.1.0; a long build; x86-64"))",
+    "priority   5", "submitted  2 min ago", "build      \(ShortBuild.of("sheaf 0.1.0; a long build; x86-64"))",
     "farm       the coordinator's disk is full", "",
   ]
   private let attemptLines = [
@@ -80,7 +69,7 @@ struct StatusTextTests {
   ]
 
   private func lines(_ width: Int?, long: Bool = false) -> [String] {
-    StatusText.lines(status, notices: ["the coordinator's disk is full"], long: long, width: width)
+    StatusText.lines(status, long: long, width: width)
   }
 
   @Test func `a job and its tasks on a pipe`() {
@@ -121,13 +110,13 @@ struct StatusTextTests {
   }
 
   @Test func aJobThatHasEndedSaysWhatIsNext() {
-    var status = Sheaf_JobStatus.with {
+    var status = JobStatus.with {
       $0.job = "j"
       $0.state = .done
       $0.framesTotal = 330
-      $0.elapsedMilliseconds = 93_000
-      $0.renderingMilliseconds = 4210
-      $0.output = Sheaf_Content(Content(digest: .of([]), size: 12_345_678))
+      $0.elapsedSeconds = 93
+      $0.renderingSeconds = 4.21
+      $0.output = .init(Content(digest: .of([]), size: 12_345_678))
     }
     let film = "film       12.3 MB, SHA-256 \(SHA256Digest.of([]))"
     #expect(StatusText.lines(status, width: nil).suffix(2) == [film, "next       sheaf fetch j -o FILE"])
@@ -139,11 +128,11 @@ struct StatusTextTests {
     #expect(
       StatusText.lines(status, width: nil).suffix(2) == ["error      a damaged file", "next       sheaf retry j"])
     // The document must be changed, so another try cannot help.
-    status.problems = [.with { ($0.pointer, $0.message) = ("/tracks", "no clip") }]
+    status.problems = [Problem(pointer: "/tracks", message: "no clip")]
     #expect(StatusText.lines(status, width: nil).last == "problem    /tracks: no clip")
   }
 
-  private var jobs: [Sheaf_JobStatus] {
+  private var jobs: [JobStatus] {
     [
       status,
       .with {
@@ -151,9 +140,9 @@ struct StatusTextTests {
         $0.name = "a film with a very long name indeed.json"
         $0.state = .done
         $0.framesTotal = 330
-        $0.elapsedMilliseconds = 93_000
-        $0.renderingMilliseconds = 4210
-        $0.submittedMillisecondsAgo = 7_300_000
+        $0.elapsedSeconds = 93
+        $0.renderingSeconds = 4.21
+        $0.submittedSecondsAgo = 7300
       },
       .with {
         $0.job = "mnopqrstuvwx"
@@ -161,7 +150,7 @@ struct StatusTextTests {
         $0.state = .probing
         $0.filesDone = 2
         $0.filesTotal = 5
-        $0.submittedMillisecondsAgo = 1500
+        $0.submittedSecondsAgo = 1.5
       },
     ]
   }
@@ -199,24 +188,24 @@ struct StatusTextTests {
 
   @Test func workersAreListedWithShortBuildsAndWhyTheyPause() {
     let build = "sheaf 0.1.0; libavcodec 59.37.100; x86-64"
-    let workers: [Sheaf_WorkersReply.Worker] = [
+    let workers: [WorkerStatus] = [
       .with {
         $0.name = "anna"
         ($0.busy, $0.slots) = (1, 8)
-        $0.build = build
-        $0.connectedMilliseconds = 3_700_000
+        ($0.build, $0.shortBuild) = (build, ShortBuild.of(build))
+        $0.connectedSeconds = 3700
         $0.coordinator = "farm:7433"
       },
       .with {
         $0.name = "bert"
         $0.slots = 16
-        $0.build = build
-        $0.connectedMilliseconds = 61_000
+        ($0.build, $0.shortBuild) = (build, ShortBuild.of(build))
+        $0.connectedSeconds = 61
         $0.coordinator = "farm:7433"
         $0.paused = "its disk is full"
       },
     ]
-    let short = Measure.shortBuild(build)
+    let short = ShortBuild.of(build)
     #expect(short.utf8.count == 8)
     #expect(
       StatusText.workers(workers, long: false, width: 80) == [
@@ -228,7 +217,7 @@ struct StatusTextTests {
   }
 
   @Test func theJSONHasEveryAttempt() throws {
-    let bytes = try JSONCoding.encoder.encode(JobView(status))
+    let bytes = try JSONCoding.encoder.encode(status)
     let json = try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
     let tasks = try #require(json["tasks"] as? [[String: Any]])
     #expect(json["state"] as? String == "rendering")

@@ -260,7 +260,8 @@ struct RandomEdits {
     if flip() { video.filters = [.saturation(amount: try .constant(number(0, 4)))] }
     if flip() { video.toneMapping = .clip }
     if flip() {
-      video.colorProperties = .init(primaries: "bt709", transfer: "bt709", matrix: "bt709")
+      video.colorProperties = .init(
+        primaries: "bt709", transfer: "bt709", matrix: "bt709", isFullRange: flip())
     }
     let duration = composition.duration
     if flip() {

@@ -1,5 +1,6 @@
 import Client
 import Foundation
+import LocalFarm
 import Sheaf
 import TestPrograms
 import Testing

@@ -1,3 +1,4 @@
+import FarmModel
 import Testing
 
 @testable import Worker
@@ -14,7 +15,7 @@ struct AgentReconnectionTests {
     /// The run whose stage it is.
     var number: Int { self == .queued ? 2 : 1 }
     var run: RunID { RunID(number: number) }
-    var lease: TaskLease { .number(number) }
+    var lease: Lease { .number(number) }
 
     func agent() -> AgentScript {
       var agent = AgentScript(slots: 1)
@@ -72,7 +73,7 @@ struct AgentReconnectionTests {
     #expect(agent.happen(.disconnected) == [])
     #expect(agent.state.holdsLeases == (stage != .stopping))
     let effects = agent.connect()
-    let expected: [TaskLease] = stage == .stopping ? [] : stage == .queued ? [.number(1), .number(2)] : [stage.lease]
+    let expected: [Lease] = stage == .stopping ? [] : stage == .queued ? [.number(1), .number(2)] : [stage.lease]
     guard case .sendHeartbeat(let progress, _, _, _)? = effects.first else {
       Issue.record("the first is no heartbeat: \(effects)")
       return

@@ -1,3 +1,4 @@
+import FarmModel
 import Testing
 
 @testable import Worker
@@ -109,8 +110,8 @@ struct AgentStateTests {
     var agent = AgentScript()
     agent.grantAndMake(1)
     _ = agent.happen(.uploaded(first))
-    #expect(agent.happen(.publishAnswered(TaskLease(task: "job/1", epoch: 2), .published)) == [])
-    #expect(agent.happen(.heartbeatAnswered(cancelled: [TaskLease(task: "job/1", epoch: 2)])) == [])
+    #expect(agent.happen(.publishAnswered(Lease(task: Lease.number(1).task, epoch: 2), .published)) == [])
+    #expect(agent.happen(.heartbeatAnswered(cancelled: [Lease(task: Lease.number(1).task, epoch: 2)])) == [])
   }
 
   @Test

@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 import Foundation
 import SwiftProtobuf
 import SystemSupport

@@ -1,3 +1,4 @@
+import FarmModel
 import Foundation
 import SystemSupport
 import Testing

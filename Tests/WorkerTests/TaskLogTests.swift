@@ -1,3 +1,4 @@
+import FarmModel
 import Logging
 import Synchronization
 import Testing

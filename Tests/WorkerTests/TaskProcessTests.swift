@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 import Foundation
 import Media
 import SwiftProtobuf
@@ -65,7 +66,7 @@ struct TaskProcessTests {
 
     func kill() { killed.signal() }
 
-    func awaitEnd() -> Worker.ProcessEnd? {
+    func awaitEnd() -> ProcessEnd? {
       killed.wait()
       return nil
     }

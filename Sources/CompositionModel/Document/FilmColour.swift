@@ -22,10 +22,12 @@ enum FilmColour: String, CaseIterable {
     "bt709", "smpte170m", "bt2020-10", "iec61966-2-1", "bt470m", "bt470bg", "smpte2084", "arib-std-b67",
   ]
   static let matrices = ["bt709", "bt470bg", "smpte170m", "bt2020nc"]
+  /// The first is the default.
+  static let ranges = ["limited", "full"]
 }
 
 extension DocumentReader {
-  /// The film's colour: a name, or AVFoundation's three properties.
+  /// The film's colour: a name, or AVFoundation's three properties and the range.
   mutating func filmColour(_ value: JSONValue?) -> ColourTags? {
     guard let value else { return nil }
     guard case .object = value.content else {
@@ -40,7 +42,7 @@ extension DocumentReader {
       return named?.tags
     }
     let noun = "a film's 'color'"
-    guard let fields = fields(value, noun, keys: ["primaries", "transfer", "matrix"]) else { return nil }
+    guard let fields = fields(value, noun, keys: ["primaries", "transfer", "matrix", "range"]) else { return nil }
     let primaries = required(fields, "primaries", noun)
     let transfer = required(fields, "transfer", noun)
     let matrix = required(fields, "matrix", noun)
@@ -48,9 +50,10 @@ extension DocumentReader {
       choice(primaries, "primaries", among: FilmColour.primaries),
       choice(transfer, "transfer function", among: FilmColour.transfers),
       choice(matrix, "matrix", among: FilmColour.matrices),
+      fields["range"].map { choice($0, "range", among: FilmColour.ranges) } ?? FilmColour.ranges[0],
     ]
     guard names.allSatisfy({ $0 != nil }) else { return nil }
-    return ColourTags(primaries: names[0], transfer: names[1], matrix: names[2])
+    return ColourTags(primaries: names[0], transfer: names[1], matrix: names[2], isFullRange: names[3] == "full")
   }
 }
 

@@ -26,6 +26,8 @@ public enum ImageFormat: String, Sendable, Hashable, Codable, CaseIterable {
   /// 1 is the smallest file, 100 the best picture.
   public static let qualities = 1...100
   public static let defaultQuality = 90
+  /// The most pictures of a contact sheet on a side.
+  package static let mostOfSheet = 64
   /// The longest side of a picture in pixels.
   public var largestSide: Int { self == .webp ? 16383 : PixelSize.largestSide }
 }

@@ -1,6 +1,7 @@
 import CompositionModel
 import ContentStorage
 import Digest
+import FarmModel
 import FoundationEssentials
 import Jobs
 import RenderTasks

@@ -1,11 +1,12 @@
 import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import FoundationEssentials
 import Jobs
 import Logging
 import Segmenter
-import SwiftProtobuf
 import SystemSupport
 import Wire
 
@@ -21,38 +22,33 @@ struct Inspection: Sendable {
     self.service = service
   }
 
-  func answer(_ message: Sheaf_InspectDocument) async throws -> Sheaf_InspectReply {
+  func answer(_ inspected: InspectionRequest) async throws -> InspectionReply {
     let (request, found) = try await JobSubmission(service).read(
-      message.document, message.assets, segmentDuration: message.segmentDuration, output: message.output)
+      inspected.document, inspected.assets, segmentDuration: inspected.segmentDuration, output: inspected.output)
     let probed = try await probe(request)
-    var problems = found + probed.problems
-    var reply = Sheaf_InspectReply()
-    let encoder = JSONCoding.encoder
-    for (id, description) in probed.descriptions { reply.descriptions[id] = try encoder.encode(description) }
+    var reply = InspectionReply()
+    reply.descriptions = probed.descriptions
+    reply.problems = found + probed.problems
     var build: String?
     var builds = ConnectedBuilds([])
     // A file that could not be probed has its problem already; that it has no description is not another one.
     var known: Set<String> = []
-    if !message.document.isEmpty {
+    if !inspected.document.isEmpty {
       let lacking: [Problem]
       (build, builds, lacking) = try await workerBuild(for: request)
-      problems += lacking
-      known = Set(problems.map(\.pointer)).subtracting([""])
-      if lacking.isEmpty, let build { problems += try await tryCompositors(request, probed.descriptions, build: build) }
-    }
-    if !message.images.isEmpty {
-      let images: ImageRequest
-      do {
-        images = try JSONDecoder().decode(ImageRequest.self, from: message.images)
-      } catch {
-        throw WireError(.violation, "the request for pictures is that of another version: \(error)")
+      reply.problems += lacking
+      known = Set(reply.problems.map(\.pointer)).subtracting([""])
+      if lacking.isEmpty, let build {
+        reply.problems += try await tryCompositors(request, probed.descriptions, build: build)
       }
+    }
+    if let images = inspected.images {
       do {
-        if problems.isEmpty { reply.images = try encoder.encode(try await self.images(images, request, probed)) }
+        if reply.problems.isEmpty { reply.images = try await self.images(images, request, probed) }
       } catch let error as DocumentError {
-        problems += error.problems
+        reply.problems += error.problems
       } catch let error as PlanError {
-        problems = [error.problem]
+        reply.problems = [error.problem]
       }
     } else if let build {
       do {
@@ -67,14 +63,14 @@ struct Inspection: Sendable {
           }
           return try PlanReport(planned, request)
         }
-        if problems.isEmpty { reply.plan = try encoder.encode(report) }
+        if reply.problems.isEmpty { reply.plan = report }
       } catch let error as DocumentError {
-        problems += error.problems.filter { !problems.contains($0) && !known.contains($0.pointer) }
+        let problems = reply.problems
+        reply.problems += error.problems.filter { !problems.contains($0) && !known.contains($0.pointer) }
       } catch let error as PlanError {
-        if problems.isEmpty { problems = [error.problem] }
+        if reply.problems.isEmpty { reply.problems = [error.problem] }
       }
     }
-    reply.problems = problems.map(Sheaf_Problem.init)
     await service.usedMemory()
     return reply
   }

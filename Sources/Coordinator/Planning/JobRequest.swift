@@ -1,10 +1,10 @@
 import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import FoundationEssentials
 import Jobs
-import Logging
-import SwiftProtobuf
 import SystemSupport
 import Wire
 
@@ -27,9 +27,9 @@ struct JobRequest: Sendable, Hashable, Codable {
 
     /// Throws if the stored digest is not a SHA-256.
     var content: Content {
-      get throws(WireError) {
+      get throws(FarmError) {
         guard let digest = SHA256Digest(hex: digest) else {
-          throw WireError(.violation, "the digest of asset \"\(id)\" is not a SHA-256")
+          throw FarmError(.invalid, "the digest of asset \"\(id)\" is not a SHA-256")
         }
         return Content(digest: digest, size: size)
       }
@@ -53,7 +53,7 @@ struct JobRequest: Sendable, Hashable, Codable {
   var outputs: [String]?
 
   /// The files to probe: each once, in order of first appearance.
-  func files() throws(WireError) -> [Content] {
+  func files() throws(FarmError) -> [Content] {
     var seen: Set<Content> = []
     var files: [Content] = []
     for asset in assets {
@@ -81,9 +81,7 @@ extension JobRequest {
 }
 
 /// Turns what a client submits into a job.
-package struct JobSubmission: Sendable {
-  /// The longest document, in bytes.
-  package static let maximumDocument = 4 << 20
+struct JobSubmission: Sendable {
   private static let maximumName = 256
 
   private let service: CoordinatorService
@@ -94,38 +92,36 @@ package struct JobSubmission: Sendable {
 
   /// Answers with the job, or with every problem of the document that can be found without its media. A submission that
   /// is repeated is answered with the job that it made.
-  func submit(_ message: Sheaf_Submit) async throws -> Sheaf_SubmitReply {
-    let submission = message.submission
-    guard submission.utf8.count <= 64, submission.utf8.allSatisfy({ (33...126).contains($0) }) else {
-      throw WireError(.violation, "a submission must be named by 1 to 64 visible ASCII characters, or not at all")
+  func submit(_ submission: Submission) async throws -> SubmissionReply {
+    guard submission.id.utf8.count <= 64, submission.id.utf8.allSatisfy({ (33...126).contains($0) }) else {
+      throw FarmError(.invalid, "a submission must be named by 1 to 64 visible ASCII characters, or not at all")
     }
     var (request, problems) = try await read(
-      message.document, message.assets, segmentDuration: message.segmentDuration, output: message.output)
-    guard problems.isEmpty else { return .with { $0.problems = problems.map(Sheaf_Problem.init) } }
-    if message.strictMedia { request.strictMedia = true }
-    if message.strict { request.strict = true }
+      submission.document, submission.assets, segmentDuration: submission.segmentDuration, output: submission.output)
+    guard problems.isEmpty else { return SubmissionReply(problems: problems) }
+    if submission.strictMedia { request.strictMedia = true }
+    if submission.strict { request.strict = true }
     let (tasks, encoded) = try await BlockingWork.run { [results = service.results, request] in
       (try ProbeTasks.make(request, results: results), try request.encoded())
     }
-    let name = String(message.name.prefix(Self.maximumName))
+    let name = String(submission.name.prefix(Self.maximumName))
     let new = JobID(Self.freshName())
     let id = try await service.store.submit(
       NewJob(
-        id: new, submission: submission.isEmpty ? nil : submission, name: name, purpose: .render,
-        priority: message.priority, request: encoded, tasks: tasks))
+        id: new, submission: submission.id.isEmpty ? nil : submission.id, name: name, purpose: .render,
+        priority: submission.priority, request: encoded, tasks: tasks))
     await service.usedMemory()
     if id == new {
-      service.logger.info(
-        "job submitted",
-        metadata: ["job": "\(id)", "name": "\(name)", "files": "\(tasks.count)", "priority": "\(message.priority)"])
+      service.events.emit(
+        .jobSubmitted(job: id.description, name: name, files: tasks.count, priority: submission.priority))
     }
-    return .with { $0.job = id.description }
+    return SubmissionReply(job: id.description)
   }
 
   /// The request, and the document's problems. An empty document has none: it requests descriptions only. Throws
-  /// `.violation` if the document is too long or an asset is not available.
+  /// `.invalid` if the document is too long or an asset is not available.
   func read(
-    _ document: Data, _ assets: [Sheaf_SubmittedAsset], segmentDuration: String, output: String
+    _ document: Data, _ assets: [SubmittedAsset], segmentDuration: String, output: String
   ) async throws -> (request: JobRequest, problems: [Problem]) {
     // It may read files under the media root for their digests, unless `FindMissing` was asked for them before.
     let read = try await BlockingWork.run(.hashing) { [self] in
@@ -136,22 +132,19 @@ package struct JobSubmission: Sendable {
   }
 
   private func examine(
-    _ document: Data, _ assets: [Sheaf_SubmittedAsset], segmentDuration: String, output: String
+    _ document: Data, _ assets: [SubmittedAsset], segmentDuration: String, output: String
   ) throws -> (request: JobRequest, problems: [Problem]) {
-    guard document.count <= Self.maximumDocument else {
-      throw WireError(
-        .violation, "a document of \(document.count) bytes is longer than the limit of \(Self.maximumDocument)")
+    guard document.count <= Submission.longestDocument else {
+      throw FarmError(
+        .invalid, "a document of \(document.count) bytes is longer than the limit of \(Submission.longestDocument)")
     }
     var request = JobRequest(
       document: String(decoding: document, as: UTF8.self), segmentDuration: segmentDuration, output: output)
     for asset in assets {
-      guard let content = asset.content.content else {
-        throw WireError(.violation, "the content of asset \"\(asset.id)\" has no SHA-256")
+      guard service.content.has(asset.content, hint: asset.file) else {
+        throw FarmError(.invalid, "asset \"\(asset.id)\" (\(asset.content.digest)) was not uploaded")
       }
-      guard service.content.has(content, hint: asset.content.path) else {
-        throw WireError(.violation, "asset \"\(asset.id)\" (\(content.digest)) was not uploaded")
-      }
-      request.assets.append(.init(id: asset.id, path: asset.path, content: content))
+      request.assets.append(.init(id: asset.id, path: asset.path, content: asset.content))
     }
     if document.isEmpty { return (request, []) }
     do {

@@ -1,8 +1,8 @@
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import Jobs
-import Logging
-import SwiftProtobuf
 import Wire
 
 /// Takes up a job that has failed or was cancelled where it stopped.
@@ -14,31 +14,23 @@ struct JobRetry: Sendable {
   }
 
   /// Answers with the job's state, and with the reason if it was not taken up.
-  func retry(_ message: Sheaf_RetryJob) async throws -> Sheaf_RetryReply {
-    let id = JobID(message.job)
-    var reply = Sheaf_RetryReply.with { $0.job = message.job }
+  func retry(_ id: JobID) async throws -> RetryReply {
     guard let job = try await service.store.job(id), job.purpose == .render else {
-      reply.error = "there is no job \(message.job)"
-      return reply
+      return RetryReply(refusal: "there is no job \(id)")
     }
-    reply.state = job.state.message
     guard job.state == .failed || job.state == .cancelled else {
-      reply.error = "the job is \(job.state.rawValue); a job that has failed or was cancelled can be retried"
-      return reply
+      return RetryReply(
+        state: job.state,
+        refusal: "the job is \(job.state.rawValue); a job that has failed or was cancelled can be retried")
     }
-    if let missing = try await missing(job) {
-      reply.error = missing
-      return reply
-    }
+    if let missing = try await missing(job) { return RetryReply(state: job.state, refusal: missing) }
     let state = try await service.store.retry(id)
-    reply.state = state?.message ?? .unspecified
     guard state == .probing else {
-      reply.error = "the job was changed at the same time; look at its status"
-      return reply
+      return RetryReply(state: state, refusal: "the job was changed at the same time; look at its status")
     }
     await service.facts.forget(id)
-    service.logger.info("job taken up again", metadata: ["job": "\(id)", "name": "\(job.name)"])
-    return reply
+    service.events.emit(.jobRetried(job: id.description, name: job.name))
+    return RetryReply(state: state)
   }
 
   /// The file that the job needs and that the farm does not have, why, and what to do. Nil if it has all. Results that

@@ -1,5 +1,6 @@
 import ContentStorage
 import Digest
+import FarmModel
 import Jobs
 import Logging
 import Wire

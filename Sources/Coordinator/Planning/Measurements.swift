@@ -1,5 +1,6 @@
 import ContentStorage
 import Digest
+import FarmModel
 import FoundationEssentials
 import Jobs
 import RenderTasks

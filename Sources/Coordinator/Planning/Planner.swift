@@ -1,6 +1,8 @@
 import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import Jobs
 import Logging
 import Segmenter
@@ -18,6 +20,7 @@ struct Planner: Sendable {
   /// See `CoordinatorConfiguration.waitsForCompositors`.
   let waitsForCompositors: Bool
   let attempts: PlanningAttempts
+  let events: FarmEvents
   let logger: Logger
 
   /// What comes next for a job.
@@ -156,13 +159,11 @@ struct Planner: Sendable {
       return
     }
     await keepFacts(of: id, tasks, planned.tasks)
-    logger.info(
-      planned.isMeasuring ? "job measured before it is planned" : "job planned",
-      metadata: [
-        "job": "\(id)", "name": "\(job.name)", "tasks": "\(planned.tasks.count)",
-        "cached": "\(planned.tasks.count { $0.cached != nil })", "frames": "\(planned.plan.frameCount)",
-        "seconds": "\((ContinuousClock.now - started).seconds)",
-      ])
+    events.emit(
+      .jobPlanned(
+        job: id.description, name: job.name, tasks: planned.tasks.count,
+        cached: planned.tasks.count { $0.cached != nil }, frames: planned.plan.frameCount,
+        seconds: (ContinuousClock.now - started).seconds, isMeasuring: planned.isMeasuring))
   }
 
   private func keepFacts(of id: JobID, _ tasks: [RenderTask], _ new: [NewTask]) async {
@@ -194,8 +195,8 @@ struct Planner: Sendable {
   }
 
   private func fail(_ id: JobID, _ failure: JobFailure) async throws(JobStoreError) {
-    guard try await store.fail(id, failure: failure) else { return }
-    logger.info("job failed", metadata: ["job": "\(id)", "reason": "\(failure.message)"])
+    // The service reports how the job has ended.
+    _ = try await store.fail(id, failure: failure)
   }
 }
 

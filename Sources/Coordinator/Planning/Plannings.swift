@@ -1,3 +1,4 @@
+import FarmModel
 import Jobs
 
 /// The jobs that a coordinator plans at a time.

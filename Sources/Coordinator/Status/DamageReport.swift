@@ -1,49 +1,20 @@
-package import CompositionModel
+import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import FoundationEssentials
 import Jobs
 import RenderTasks
-import SwiftProtobuf
 import SystemSupport
-package import Wire
 
-/// The damaged media that a film shows, with their names in the document: what `check`, `plan` and `status` report.
-package struct DamageReport: Sendable, Hashable, Codable {
-  package struct Place: Sendable, Hashable, Codable {
-    /// On the file's own timeline.
-    package var sourceSeconds: Double
-    /// Where it is first shown or heard.
-    package var filmSeconds: Double
-  }
-
-  /// The file's name in the document.
-  package var path: String
-  /// The track's number in the file.
-  package var track: Int
-  /// `video` or `audio`.
-  package var type: MediaType
-  /// Pictures of a video track, packets of an audio track.
-  package var count: Int
-  /// The first of them.
-  package var places: [Place]
-
+extension DamageReport {
   private init(_ track: ShownDamage.Track, path: String) {
-    self.path = path
-    self.track = track.track
-    type = track.type
-    count = track.count
     // To a microsecond: sums of binary fractions have further digits that mean nothing.
     func rounded(_ seconds: Double) -> Double { (seconds * 1e6).rounded() / 1e6 }
-    places = track.places.map { Place(sourceSeconds: rounded($0.source), filmSeconds: rounded($0.output)) }
-  }
-
-  package init(_ message: Sheaf_MediaDamage) {
-    path = message.path
-    track = Int(message.track)
-    type = message.isAudio ? .audio : .video
-    count = Int(clamping: message.count)
-    places = message.places.map { Place(sourceSeconds: $0.sourceSeconds, filmSeconds: $0.filmSeconds) }
+    self.init(
+      path: path, track: track.track, type: track.type, count: track.count,
+      places: track.places.map { Place(sourceSeconds: rounded($0.source), filmSeconds: rounded($0.output)) })
   }
 
   /// - Parameter request: Names the media; nil: they are named by their digests.
@@ -53,43 +24,6 @@ package struct DamageReport: Sendable, Hashable, Codable {
       return DamageReport(track, path: asset?.path ?? "media \(track.digest.prefix(12))")
     }
   }
-
-  var message: Sheaf_MediaDamage {
-    .with {
-      $0.path = path
-      $0.track = UInt32(clamping: track)
-      $0.isAudio = type == .audio
-      $0.count = UInt64(clamping: count)
-      $0.places = places.map { place in
-        .with {
-          $0.sourceSeconds = place.sourceSeconds
-          $0.filmSeconds = place.filmSeconds
-        }
-      }
-    }
-  }
-
-  /// One sentence for a person, such as `12 frames of 'beach.mp4' are damaged, the first at 0:03.200 (0:01.120 of the
-  /// film)`.
-  package var text: String {
-    guard let first = places.first else { return sourceText }
-    return "\(sourceText) (\(Self.clock(first.filmSeconds)) of the film)"
-  }
-
-  /// The same without the film's time, which is not known of a piece.
-  var sourceText: String {
-    let noun = type == .audio ? "packet" : "frame"
-    let counted = count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
-    let kind = type == .audio ? "the audio of " : ""
-    let name = path.split(separator: "/").last.map { String($0) } ?? path
-    var text = "\(counted) of \(kind)'\(name)' \(count == 1 ? "is" : "are") damaged"
-    if let first = places.first {
-      text += (count == 1 ? ", at " : ", the first at ") + Self.clock(first.sourceSeconds)
-    }
-    return text
-  }
-
-  private static func clock(_ seconds: Double) -> String { ClockText.of(seconds: seconds) ?? "\(seconds) s" }
 }
 
 extension JobRequest {
@@ -111,8 +45,19 @@ extension ShownDamage {
   /// Reads what a worker reports of a result, or what a note has of it. Throws if it is not JSON, or is impossible.
   init(report: Data) throws {
     self = try JSONDecoder().decode(ShownDamage.self, from: report)
-    if let impossibility { throw WireError(.violation, "a report of damage is impossible: \(impossibility)") }
+    if let impossibility { throw ImpossibleReport(impossibility) }
   }
+}
+
+/// A report of damage with numbers that no film has.
+struct ImpossibleReport: Error, CustomStringConvertible {
+  private let impossibility: String
+
+  init(_ impossibility: String) {
+    self.impossibility = impossibility
+  }
+
+  var description: String { "a report of damage is impossible: \(impossibility)" }
 }
 
 extension ResultNotes {

@@ -1,101 +1,96 @@
 import CompositionModel
 import Digest
+import FarmAPI
+import FarmModel
 import FoundationEssentials
 import Jobs
-import SwiftProtobuf
 import SystemSupport
-package import Wire
 
-/// The status of a job, for its clients.
-enum JobReport {
+extension JobStatus {
   /// - Parameters:
   ///   - failure: Why a failed job failed. Nil: only what the summary has is reported.
-  ///   - waitsFor: As `WaitReason` says.
-  static func status(_ summary: JobSummary, failure: FailureReport?, waitsFor: String) -> Sheaf_JobStatus {
+  ///   - wait: As `JobWait.of` says.
+  init(_ summary: JobSummary, failure: FailureReport?, wait: JobWait?) {
     let job = summary.job
-    var status = Sheaf_JobStatus()
-    status.job = job.id.description
-    status.name = job.name
-    status.state = job.state.message
-    status.priority = job.priority
-    status.build = job.build ?? ""
-    status.waitsFor = waitsFor
-    status.submittedMillisecondsAgo = job.age.milliseconds
-    status.elapsedMilliseconds = job.elapsed.milliseconds
-    status.renderingMilliseconds = job.rendering?.milliseconds ?? 0
-    status.filesDone = UInt32(clamping: summary.probes.done)
-    status.filesTotal = UInt32(clamping: summary.probes.total)
-    status.measuredDone = UInt32(clamping: summary.measures.done)
-    status.measuredTotal = UInt32(clamping: summary.measures.total)
-    status.segmentsDone = UInt32(clamping: summary.videos.done)
-    status.segmentsTotal = UInt32(clamping: summary.videos.total)
-    status.segmentsCached = UInt32(clamping: summary.cachedVideos)
-    status.framesDone = UInt64(clamping: summary.work.done)
-    status.framesTotal = UInt64(clamping: summary.work.total)
-    status.hasAudio_p = summary.audios.total > 0
-    status.audioDone = summary.audios.total > 0 && summary.audios.done == summary.audios.total
-    status.running = UInt32(clamping: summary.running)
+    self.init(job: job.id.description, name: job.name, state: job.state)
+    priority = job.priority
+    build = job.build
+    shortBuild = build.map(ShortBuild.of)
+    self.wait = wait
+    submittedSecondsAgo = job.age.exactSeconds
+    elapsedSeconds = job.elapsed.exactSeconds
+    renderingSeconds = job.rendering?.exactSeconds
+    filesDone = Int(summary.probes.done)
+    filesTotal = Int(summary.probes.total)
+    measuredDone = Int(summary.measures.done)
+    measuredTotal = Int(summary.measures.total)
+    segmentsDone = Int(summary.videos.done)
+    segmentsTotal = Int(summary.videos.total)
+    segmentsCached = Int(summary.cachedVideos)
+    framesDone = Int(summary.work.done)
+    framesTotal = Int(summary.work.total)
+    hasAudio = summary.audios.total > 0
+    audioDone = summary.audios.total > 0 && summary.audios.done == summary.audios.total
+    running = Int(summary.running)
     if let failure = failure ?? FailureReport(job, [], nil) {
-      status.error = failure.error
-      status.problems = failure.problems.map(Sheaf_Problem.init)
+      error = failure.error.isEmpty ? nil : failure.error
+      problems = failure.problems
     }
-    if let output = job.output { status.output = Sheaf_Content(output) }
-    return status
+    output = job.output.map { Output($0) }
   }
 }
 
-extension Sheaf_JobStatus {
-  /// Without the times, which change even when nothing happens.
-  package var withoutTimes: Sheaf_JobStatus {
-    var status = self
-    status.elapsedMilliseconds = 0
-    status.renderingMilliseconds = 0
-    status.submittedMillisecondsAgo = 0
-    return status
-  }
-}
-
-extension Sheaf_TaskStatus {
+extension TaskStatus {
   init(_ task: RenderTask) {
-    self.init()
-    self.task = task.id.description
-    kind = task.kind.message
-    state = task.state.message
-    ordinal = UInt32(clamping: task.id.ordinal)
-    label = task.label
+    self.init(task: task.id.description, kind: task.kind, state: task.state)
+    ordinal = Int(task.id.ordinal)
+    label = task.label.isEmpty ? nil : task.label
     epoch = task.publishedEpoch ?? task.leases.first?.epoch ?? task.epoch
     if let lease = task.leases.first {
       worker = lease.worker.description
       workerName = lease.workerName
-      ranMilliseconds = lease.ran.milliseconds
+      ranSeconds = lease.ran.exactSeconds
     } else if let publisher = task.publisher {
       worker = publisher.worker.description
       workerName = publisher.workerName
-      ranMilliseconds = publisher.took.milliseconds
+      ranSeconds = publisher.took.exactSeconds
     }
     if task.leases.count > 1 {
-      backupWorker = task.leases[1].worker.description
-      backupWorkerName = task.leases[1].workerName
+      secondWorker = task.leases[1].worker.description
+      secondWorkerName = task.leases[1].workerName
     }
-    done = UInt64(clamping: task.state == .done ? task.work : min(task.progress, task.work))
-    work = UInt64(clamping: task.work)
-    attempts = UInt32(clamping: task.epoch)
+    done = task.state == .done ? task.work : min(task.progress, task.work)
+    work = task.work
     cached = task.isCached
-    endedAttempts = task.attempts.map(Sheaf_Attempt.init)
+    setAttempts(task.attempts.map { Attempt($0) })
   }
 }
 
-extension Sheaf_Attempt {
-  fileprivate init(_ attempt: Attempt) {
-    self.init()
-    epoch = attempt.epoch
-    worker = attempt.worker.description
-    workerName = attempt.workerName
-    end = attempt.end.message
-    message = attempt.message
-    ranMilliseconds = attempt.ran.milliseconds
-    if let process = attempt.process { self.process = process.message }
+extension TaskStatus.Attempt {
+  fileprivate init(_ attempt: Jobs.Attempt) {
+    self.init(
+      epoch: attempt.epoch, worker: attempt.worker.description, workerName: attempt.workerName,
+      ranSeconds: attempt.ran.exactSeconds, end: attempt.end, message: attempt.message, process: attempt.process)
   }
+}
+
+extension WorkerStatus {
+  init(_ worker: WorkerRecord) {
+    self.init(name: worker.name, id: worker.id.description)
+    slots = Int(worker.slots)
+    busy = Int(worker.busy)
+    build = worker.build
+    shortBuild = ShortBuild.of(worker.build)
+    connectedSeconds = worker.connected.exactSeconds
+    coordinator = worker.coordinator
+    paused = worker.paused.isEmpty ? nil : worker.paused
+    taskMemory = worker.memory == .max ? nil : worker.memory
+  }
+}
+
+extension Duration {
+  /// To a millisecond, as the wire has it.
+  fileprivate var exactSeconds: Double { Double(milliseconds) / 1000 }
 }
 
 extension RenderTask {

@@ -1,3 +1,5 @@
+import FarmAPI
+import FarmModel
 import Jobs
 import Logging
 import Wire
@@ -5,11 +7,11 @@ import Wire
 /// The watched jobs. All who watch a job share one look at it.
 actor JobWatches {
   /// What a watch yields: the status at each change, nil if there is no such job.
-  typealias Statuses = AsyncThrowingStream<Sheaf_JobStatus?, any Error>
+  typealias Statuses = AsyncThrowingStream<JobStatus?, any Error>
 
   private struct Watched {
     var watchers: [UInt64: Statuses.Continuation] = [:]
-    var last: Sheaf_JobStatus?
+    var last: JobStatus?
   }
 
   private let reader: StatusReader
@@ -28,7 +30,7 @@ actor JobWatches {
   }
 
   /// The status of a job now and at each change, until it has ended; an element that the reader has not read yet is
-  /// replaced by the next one. Throws `JobStoreError` if the store has failed for good.
+  /// replaced by the next one. Throws `FarmError` if the store has failed for good.
   func watch(_ job: JobID) async -> Statuses {
     let (stream, continuation) = Statuses.makeStream(bufferingPolicy: .bufferingNewest(1))
     let key = next
@@ -65,7 +67,7 @@ actor JobWatches {
     do {
       let status = try await abandonable { [reader] in try await reader.status(of: job) }
       guard let watched = jobs[job] else { return }
-      let hasEnded = status?.state.hasEnded ?? true
+      let hasEnded = status?.hasEnded ?? true
       if hasEnded || status?.withoutTimes != watched.last?.withoutTimes {
         for watcher in watched.watchers.values { watcher.yield(status) }
       }
@@ -75,7 +77,7 @@ actor JobWatches {
       // The job goes on while a database restarts, and so does the watch.
       guard error.code == .unavailable else { return finish(job, throwing: error) }
       guard let watched = jobs[job], var status = watched.last else { return }
-      status.waitsFor = WaitReason.noStore
+      status.wait = .noStore
       guard status != watched.last else { return }
       for watcher in watched.watchers.values { watcher.yield(status) }
       jobs[job]?.last = status
@@ -86,7 +88,8 @@ actor JobWatches {
 
   private func finish(_ job: JobID, throwing error: JobStoreError? = nil) {
     schedule.remove(job)
-    for watcher in (jobs.removeValue(forKey: job)?.watchers ?? [:]).values { watcher.finish(throwing: error) }
+    let failure = error.map { FarmError($0) }
+    for watcher in (jobs.removeValue(forKey: job)?.watchers ?? [:]).values { watcher.finish(throwing: failure) }
   }
 
   private func remove(_ key: UInt64, of job: JobID) {
@@ -95,8 +98,4 @@ actor JobWatches {
     jobs[job] = nil
     schedule.remove(job)
   }
-}
-
-extension Sheaf_JobState {
-  fileprivate var hasEnded: Bool { self == .done || self == .failed || self == .cancelled }
 }

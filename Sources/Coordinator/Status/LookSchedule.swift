@@ -1,3 +1,4 @@
+import FarmModel
 import Jobs
 
 /// Decides when to look at which watched job: pure. All jobs together are looked at at most `rate` times a second, in

@@ -1,9 +1,11 @@
+import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import FoundationEssentials
 import Jobs
 import RenderTasks
-import SwiftProtobuf
 import SystemSupport
 import Wire
 
@@ -20,11 +22,11 @@ actor StatusReader {
   private let disk: @Sendable () async -> String?
   private var failures: [JobID: (failure: JobFailure, report: FailureReport)] = [:]
   /// Of the job that was asked for last.
-  private var damage: (job: JobID, film: SHA256Digest, list: [Sheaf_MediaDamage])?
+  private var damage: (job: JobID, film: SHA256Digest, list: [DamageReport])?
   /// Of the job that was asked for last.
-  private var warnings: (job: JobID, list: [Sheaf_Problem])?
+  private var warnings: (job: JobID, list: [Problem])?
   /// Of the job that was asked for last.
-  private var outputs: (job: JobID, isPlanned: Bool, json: Data)?
+  private var outputs: (job: JobID, isPlanned: Bool, list: [OutputReport]?)?
   /// The names of the author's own compositors by job.
   private var compositors: [JobID: [String]] = [:]
   private var workers: (list: [WorkerRecord], at: Duration)?
@@ -43,45 +45,44 @@ actor StatusReader {
   }
 
   /// The status of one job without its tasks; nil if there is no such job.
-  func status(of id: JobID) async throws(JobStoreError) -> Sheaf_JobStatus? {
+  func status(of id: JobID) async throws(JobStoreError) -> JobStatus? {
     guard let summary = try await store.summary(of: id) else { return nil }
-    var status = JobReport.status(
-      summary, failure: try await failure(of: summary.job), waitsFor: try await waitsFor(summary))
+    var status = JobStatus(
+      summary, failure: try await failure(of: summary.job), wait: try await wait(of: summary))
     status.damage = try await damage(of: summary.job)
-    status.warnings = try await warnings(of: summary.job)
+    status.setWarnings(try await warnings(of: summary.job))
     status.outputs = try await outputs(of: summary.job)
     return status
   }
 
-  /// The outputs of a document that has several, as JSON; empty if it has one. Before the job is planned, or without
-  /// the note of its plan, only their files are known.
-  private func outputs(of job: Job) async throws(JobStoreError) -> Data {
+  /// The outputs of a document that has several; nil if it has one. Before the job is planned, or without the note of
+  /// its plan, only their files are known.
+  private func outputs(of job: Job) async throws(JobStoreError) -> [OutputReport]? {
     let isPlanned = job.build != nil
-    if let known = outputs, known.job == job.id, known.isPlanned == isPlanned { return known.json }
-    guard let request = try await store.job(job.id)?.request else { return Data() }
-    let json: Data
+    if let known = outputs, known.job == job.id, known.isPlanned == isPlanned { return known.list }
+    guard let request = try await store.job(job.id)?.request else { return nil }
+    let list: [OutputReport]?
     do {
-      json = try await BlockingWork.run { [notes] in
-        guard let files = try? JobRequest(encoded: request).outputs else { return Data() }
-        let planned = isPlanned ? notes.outputs(of: request) : nil
-        return try JSONCoding.encoder.encode(planned ?? files.map { OutputReport(file: $0) })
+      list = try await BlockingWork.run { [notes] in
+        guard let files = try? JobRequest(encoded: request).outputs else { return nil }
+        return (isPlanned ? notes.outputs(of: request) : nil) ?? files.map { OutputReport(file: $0) }
       }
     } catch {
       // The reader's task is cancelled: nobody waits for the status.
-      return Data()
+      return nil
     }
-    outputs = (job.id, isPlanned, json)
-    return json
+    outputs = (job.id, isPlanned, list)
+    return list
   }
 
   /// What is most likely not meant in the job's document.
-  private func warnings(of job: Job) async throws(JobStoreError) -> [Sheaf_Problem] {
+  private func warnings(of job: Job) async throws(JobStoreError) -> [Problem] {
     guard job.build != nil else { return [] }
     if let known = warnings, known.job == job.id { return known.list }
     guard let request = try await store.job(job.id)?.request else { return [] }
-    let found: [Sheaf_Problem]
+    let found: [Problem]
     do {
-      found = try await BlockingWork.run { [notes] in notes.warnings(of: request).map(Sheaf_Problem.init) }
+      found = try await BlockingWork.run { [notes] in notes.warnings(of: request) }
     } catch {
       // The reader's task is cancelled: nobody waits for the status.
       return []
@@ -91,7 +92,7 @@ actor StatusReader {
   }
 
   /// The damaged media that the job's film shows.
-  private func damage(of job: Job) async throws(JobStoreError) -> [Sheaf_MediaDamage] {
+  private func damage(of job: Job) async throws(JobStoreError) -> [DamageReport] {
     guard let film = job.output else { return [] }
     if let known = damage, known.job == job.id, known.film == film.digest { return known.list }
     let found: ShownDamage?
@@ -101,10 +102,10 @@ actor StatusReader {
       // The reader's task is cancelled: nobody waits for the status.
       return []
     }
-    var list: [Sheaf_MediaDamage] = []
+    var list: [DamageReport] = []
     if let found {
       let request = try await store.job(job.id).flatMap { try? JobRequest(encoded: $0.request) }
-      list = DamageReport.list(found, request).map(\.message)
+      list = DamageReport.list(found, request)
     }
     damage = (job.id, film.digest, list)
     return list
@@ -116,23 +117,23 @@ actor StatusReader {
   ///   - states: Only jobs in these states. Empty: in any.
   func statuses(
     limit: Int, after: JobID? = nil, states: [JobState] = []
-  ) async throws(JobStoreError) -> [Sheaf_JobStatus] {
-    var statuses: [Sheaf_JobStatus] = []
+  ) async throws(JobStoreError) -> [JobStatus] {
+    var statuses: [JobStatus] = []
     for summary in try await store.summaries(.render, limit: limit, after: after, states: states) {
       let known = failures[summary.job.id].flatMap { $0.failure == summary.job.failure ? $0.report : nil }
-      statuses.append(JobReport.status(summary, failure: known, waitsFor: try await waitsFor(summary)))
+      statuses.append(JobStatus(summary, failure: known, wait: try await wait(of: summary)))
     }
     return statuses
   }
 
   /// A job's tasks.
-  func tasks(of id: JobID) async throws(JobStoreError) -> [Sheaf_TaskStatus] {
-    try await store.tasks(of: id, payloads: false).map(Sheaf_TaskStatus.init)
+  func tasks(of id: JobID) async throws(JobStoreError) -> [TaskStatus] {
+    try await store.tasks(of: id, payloads: false).map { TaskStatus($0) }
   }
 
-  private func waitsFor(_ summary: JobSummary) async throws(JobStoreError) -> String {
-    if summary.job.state.hasEnded { return "" }
-    return WaitReason.of(
+  private func wait(of summary: JobSummary) async throws(JobStoreError) -> JobWait? {
+    if summary.job.state.hasEnded { return nil }
+    return JobWait.of(
       summary, workers: try await connectedWorkers(), disk: await disk(),
       compositors: try await compositors(of: summary))
   }

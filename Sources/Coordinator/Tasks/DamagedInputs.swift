@@ -1,5 +1,7 @@
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import Jobs
 import Logging
 import Wire
@@ -55,6 +57,7 @@ actor DamagedInputs {
 
   private let store: any JobStore
   private let content: ContentLocator
+  private let events: FarmEvents
   private let logger: Logger
   /// How long a file under the media root may be away, and how often it is looked for.
   private let longestAbsence: Duration
@@ -66,11 +69,13 @@ actor DamagedInputs {
   private var refusals: [JobID: Int] = [:]
 
   init(
-    store: any JobStore, content: ContentLocator, logger: Logger, longestAbsence: Duration = .seconds(60),
+    store: any JobStore, content: ContentLocator, events: FarmEvents, logger: Logger,
+    longestAbsence: Duration = .seconds(60),
     pause: Duration = .seconds(1)
   ) {
     self.store = store
     self.content = content
+    self.events = events
     self.logger = logger
     (self.longestAbsence, self.pause) = (longestAbsence, pause)
   }
@@ -207,7 +212,7 @@ actor DamagedInputs {
   private func fail(_ job: JobID, _ message: String) async throws(JobStoreError) {
     (rounds[job], refusals[job]) = (nil, nil)
     guard try await store.fail(job, failure: JobFailure(reason: .farm, message: message)) else { return }
-    logger.info("job failed", metadata: ["job": "\(job)", "reason": "\(message)"])
+    events.emit(.jobEnded(job: job.description, name: nil, state: .failed, seconds: nil, reason: message))
   }
 
   /// All that a job cannot read any more. Damaged objects of the content store are removed.

@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 import Jobs
 
 /// What the coordinator needs to know of tasks beyond their leases: labels for its log, and the fingerprints under

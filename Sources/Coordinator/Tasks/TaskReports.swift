@@ -1,6 +1,8 @@
 import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
 import FoundationEssentials
 import Jobs
 import Logging
@@ -157,7 +159,7 @@ actor TaskReports {
     if await refuses(damage, of: lease, worker, content, service) {
       granted[lease] = nil
       await service.answer(worker, .published(lease, .stale))
-      await service.logEnd(of: lease.task.job)
+      await service.reportEnd(of: lease.task.job)
       return
     }
     let outcome = await persist(lease, worker, service) { store, holder in
@@ -168,7 +170,8 @@ actor TaskReports {
     await service.answer(worker, .published(lease, outcome))
     guard outcome == .published else { return }
     let fact = await service.facts.fact(of: lease.task)
-    service.log("task done", lease, name, fact, since: known?.at)
+    let since = known.map { (service.now - $0.at).seconds }
+    service.events.emit(.taskDone(.init(lease.task, fact), worker: name, seconds: since))
     // A stitch whose grant another coordinator has sent is not recorded: its pieces' digests are not known here. Only a
     // later job makes the same film again from its pieces.
     if let fingerprint = known?.fingerprint ?? (fact?.kind == .stitch ? nil : fact?.fingerprint) {
@@ -180,7 +183,7 @@ actor TaskReports {
           "result not cached", metadata: ["task": "\(lease.task)", "worker": "\(name)", "error": "\(error)"])
       }
     }
-    if (known?.kind ?? fact?.kind) == .stitch { await service.logEnd(of: lease.task.job) }
+    if (known?.kind ?? fact?.kind) == .stitch { await service.reportEnd(of: lease.task.job) }
   }
 
   /// Why a result cannot be that of its task, with the field that is wrong. Nil: it can, as far as this coordinator
@@ -261,14 +264,15 @@ actor TaskReports {
       worker, answer ?? .failed(lease, failure.end, counts: wasHeld, message: failure.message))
     guard wasHeld else { return }
     let fact = await service.facts.fact(of: lease.task)
-    let text: Logger.Message = failure.end == .released ? "task released" : "task failed"
-    service.log(
-      text, lease, name, fact, since: known?.at, ["end": "\(failure.end)", "reason": "\(failure.message)"])
+    let since = known.map { (service.now - $0.at).seconds }
+    service.events.emit(
+      .taskFailed(
+        .init(lease.task, fact), worker: name, end: failure.end, seconds: since, reason: failure.message))
     if let damagedInput {
       let isRefused = (known?.kind ?? fact?.kind) == .stitch && failure.end == .media
       await service.inputs.check(damagedInput, of: lease.task, refusal: isRefused ? failure.message : nil)
     }
-    if failure.end != .released { await service.logEnd(of: lease.task.job) }
+    if failure.end != .released { await service.reportEnd(of: lease.task.job) }
   }
 
   /// The failure with the names of media in its message, for whoever reads it later: the job's status, the workers'

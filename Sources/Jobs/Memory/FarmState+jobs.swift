@@ -1,4 +1,5 @@
 package import Digest
+package import FarmModel
 
 // Jobs from their submission to their end. `JobStore` specifies each operation.
 

@@ -1,4 +1,5 @@
 package import Digest
+package import FarmModel
 
 // Leases from their grant to the result. `JobStore` specifies each operation.
 

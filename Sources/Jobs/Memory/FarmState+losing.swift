@@ -1,3 +1,5 @@
+package import FarmModel
+
 // Leases that end without a result. `JobStore` specifies each operation.
 
 extension FarmState {

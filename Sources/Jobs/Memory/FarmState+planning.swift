@@ -1,3 +1,5 @@
+package import FarmModel
+
 // Attempts to plan a job. `JobStore` specifies each operation.
 
 /// The attempts to plan a job since it was submitted, taken up, or planned in part.

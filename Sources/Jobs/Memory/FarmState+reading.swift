@@ -1,3 +1,5 @@
+package import FarmModel
+
 // What a store shows of its jobs and tasks.
 
 extension FarmState {

@@ -1,4 +1,5 @@
 import Digest
+package import FarmModel
 
 /// The contents of a store and the transitions that it may make: the reference for what `JobStore` specifies.
 ///

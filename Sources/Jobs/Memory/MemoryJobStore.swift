@@ -1,4 +1,5 @@
 package import Digest
+package import FarmModel
 
 /// The reference store: a farm's state in memory, for a farm that ends with its process.
 package actor MemoryJobStore: JobStore {

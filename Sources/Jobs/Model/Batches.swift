@@ -1,3 +1,5 @@
+import FarmModel
+
 // What a call with several renewals or registrations means: the same in every store.
 
 /// The renewals of one call, in which each lease is named once for each worker.

@@ -1,4 +1,5 @@
 package import Digest
+package import FarmModel
 
 /// The farm's jobs, tasks and leases. The store is the only copy of them: a coordinator keeps none in memory.
 ///

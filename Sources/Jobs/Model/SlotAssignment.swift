@@ -1,3 +1,5 @@
+import FarmModel
+
 /// The slots of a claim that are left. Both stores match tasks with slots by this rule.
 struct SlotAssignment: Sendable {
   private var slots: [Holder?]

@@ -1,3 +1,5 @@
+import FarmModel
+
 /// The counts of a job's tasks, which every store keeps with the job, so that a summary reads no task.
 struct TaskCounts: Sendable, Equatable {
   var probes = JobSummary.Count()

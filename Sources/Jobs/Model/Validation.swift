@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 
 // What every store rejects as `.invalid` before it writes anything.
 

@@ -1,3 +1,5 @@
+package import FarmModel
+
 // Leases from free slots and tasks.
 
 extension PostgresJobStore {

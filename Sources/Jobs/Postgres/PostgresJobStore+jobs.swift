@@ -1,4 +1,5 @@
 import Digest
+package import FarmModel
 
 // Jobs from their submission to their end.
 

@@ -1,3 +1,5 @@
+package import FarmModel
+
 // Attempts to plan a job.
 
 extension PostgresJobStore {

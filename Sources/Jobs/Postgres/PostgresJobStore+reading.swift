@@ -1,4 +1,5 @@
 import Digest
+package import FarmModel
 
 // What the database shows of its jobs and tasks.
 

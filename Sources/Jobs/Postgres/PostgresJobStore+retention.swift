@@ -1,4 +1,5 @@
 package import Digest
+package import FarmModel
 
 // What is kept: jobs that have ended, and contents.
 

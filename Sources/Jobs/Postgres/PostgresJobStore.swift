@@ -1,3 +1,4 @@
+import FarmModel
 import SystemSupport
 
 /// A farm's state in PostgreSQL, shared by any number of coordinators.

@@ -17,7 +17,8 @@ public struct VideoComposition: Sendable, Hashable {
   public typealias Mask = LayerMask
   public typealias Compositor = CustomCompositor
   public typealias ToneMapping = CompositionModel.ToneMapping
-  /// The primaries, the transfer function and the matrix of the film, in libavutil's names.
+  /// The primaries, the transfer function, the matrix and the range of the film, in libavutil's names. Where chroma
+  /// samples lie is that of the first clip.
   public typealias ColorProperties = ColourTags
 
   /// The size of a frame. Nil: that of the largest clip.
@@ -204,9 +205,10 @@ extension VideoComposition: DocumentValue {
       renderSize = PixelSize(width: try size[0].integer, height: try size[1].integer)
     }
     if let instructions = fields["instructions"] { self.instructions = try instructions.list() }
-    if let color = try fields["color"]?.fields("'color'", ["primaries", "transfer", "matrix"]) {
+    if let color = try fields["color"]?.fields("'color'", ["primaries", "transfer", "matrix", "range"]) {
       colorProperties = ColourTags(
-        primaries: try color.text("primaries"), transfer: try color.text("transfer"), matrix: try color.text("matrix"))
+        primaries: try color.text("primaries"), transfer: try color.text("transfer"), matrix: try color.text("matrix"),
+        isFullRange: try color.text("range") == "full")
     }
   }
 
@@ -226,7 +228,7 @@ extension VideoComposition: DocumentValue {
         colorProperties.map { color in
           .object([
             ("primaries", color.primaries.map { .text($0) }), ("transfer", color.transfer.map { .text($0) }),
-            ("matrix", color.matrix.map { .text($0) }),
+            ("matrix", color.matrix.map { .text($0) }), ("range", color.isFullRange ? .text("full") : nil),
           ])
         }
       ), ("toneMapping", toneMapping.map { .text($0.rawValue) }),

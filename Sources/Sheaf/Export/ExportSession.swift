@@ -1,8 +1,10 @@
 import Client
 import ContentStorage
-import Coordinator
 import Digest
+import FarmAPI
+import FarmModel
 public import FoundationEssentials
+import LocalFarm
 import Synchronization
 import Wire
 
@@ -130,7 +132,7 @@ public final class ExportSession: Sendable {
     let path = url.path
     let file = try EditFile(edit, film: path)
     try file.checkOutput(path)
-    let status: Sheaf_JobStatus
+    let status: JobStatus
     let files: [ContentPackage.File]
     switch place {
     case .local(let renderer):
@@ -140,7 +142,7 @@ public final class ExportSession: Sendable {
       // What cannot be written is found before any work.
       let output = try FilmDestination(path, outputs: file.document.outputFiles)
       let job = try await farm.submit(file, as: path, over: path)
-      _ = try await farm.client.wait(for: job, cancelsJob: true) { [self] status, _ in
+      _ = try await farm.client.wait(for: job, cancelsJob: true) { [self] status in
         if status.state != .done { report(status) }
       }
       status = try await farm.client.fetch(job, into: output) { _ in }
@@ -150,7 +152,7 @@ public final class ExportSession: Sendable {
     return Film(status, at: url, files)
   }
 
-  private func report(_ status: Sheaf_JobStatus) {
+  private func report(_ status: JobStatus) {
     let progress = state.withLock { state in
       state.highest = Progress(status, after: state.highest)
       return state.highest
@@ -161,9 +163,9 @@ public final class ExportSession: Sendable {
 
 extension ExportSession.Progress {
   /// The farm's own numbers may fall: a task that starts again begins at its first frame.
-  init(_ status: Sheaf_JobStatus, after earlier: Self) {
-    let total = Int(clamping: status.framesTotal)
-    let done = min(total, max(Int(clamping: status.framesDone), total == earlier.framesTotal ? earlier.framesDone : 0))
+  init(_ status: JobStatus, after earlier: Self) {
+    let total = status.framesTotal
+    let done = min(total, max(status.framesDone, total == earlier.framesTotal ? earlier.framesDone : 0))
     // The last part is the joining of the segments.
     let fraction = status.state == .done ? 1 : total == 0 ? 0 : Double(done) / Double(total) * 0.99
     self.init(fraction: max(earlier.fraction, fraction), framesDone: done, framesTotal: total)
@@ -172,16 +174,16 @@ extension ExportSession.Progress {
 
 extension ExportSession.Film {
   /// - Parameter files: Those of several outputs that were written.
-  init(_ status: Sheaf_JobStatus, at url: URL, _ files: [ContentPackage.File]) {
+  init(_ status: JobStatus, at url: URL, _ files: [ContentPackage.File]) {
     let outputs = files.map { file in
       ExportSession.File(
         url: url.appendingPathComponent(file.name), bytes: Int(clamping: file.content.size),
         digest: file.content.digest.hex)
     }
     self.init(
-      url: url, frames: Int(clamping: status.framesTotal),
-      bytes: outputs.isEmpty ? Int(clamping: status.output.size) : outputs.reduce(0) { $0 + $1.bytes },
-      digest: status.output.content?.digest.hex ?? "", outputs: outputs, segmentsFromCache: Int(status.segmentsCached),
-      segments: Int(status.segmentsTotal), warnings: status.warnings.map { Edit.Problem($0) })
+      url: url, frames: status.framesTotal,
+      bytes: outputs.isEmpty ? Int(clamping: status.output?.bytes ?? 0) : outputs.reduce(0) { $0 + $1.bytes },
+      digest: status.output?.digest ?? "", outputs: outputs, segmentsFromCache: status.segmentsCached,
+      segments: status.segmentsTotal, warnings: status.warnings)
   }
 }

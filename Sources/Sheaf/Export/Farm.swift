@@ -1,6 +1,7 @@
 import Client
 import ContentStorage
-import Coordinator
+import FarmAPI
+import FarmModel
 public import FoundationEssentials
 import SystemSupport
 import Wire
@@ -74,7 +75,7 @@ public struct Farm: Sendable {
     guard problems.isEmpty else { throw CommandFailure(problems: problems) }
     // The containers of several outputs are the edit's.
     let name = file.document.hasOutputs ? "" : output
-    let submission = JobRun.Submission(file, assets, output: name, segmentDuration: "", priority: priority)
+    let submission = Submission(file, assets, output: name, segmentDuration: "", priority: priority)
     return try await client.submit(submission) { _ in }
   }
 
@@ -92,7 +93,7 @@ public struct Farm: Sendable {
   ) async throws(SheafError) -> JobStatus {
     try await sheafErrors {
       JobStatus(
-        try await client.wait(for: job.id, cancelsJob: false) { status, _ in report(JobStatus(status)) })
+        try await client.wait(for: job.id, cancelsJob: false) { status in report(JobStatus(status)) })
     }
   }
 
@@ -121,7 +122,7 @@ public struct Farm: Sendable {
 }
 
 extension Farm.JobState {
-  init(_ state: Sheaf_JobState) {
+  init(_ state: FarmModel.JobState?) {
     self =
       switch state {
       case .probing: .probing
@@ -130,16 +131,16 @@ extension Farm.JobState {
       case .done: .done
       case .failed: .failed
       case .cancelled: .cancelled
-      case .unspecified, .UNRECOGNIZED: .unknown
+      case nil: .unknown
       }
   }
 }
 
 extension Farm.JobStatus {
-  init(_ status: Sheaf_JobStatus) {
+  init(_ status: FarmAPI.JobStatus) {
     self.init(
       state: Farm.JobState(status.state),
       progress: ExportSession.Progress(status, after: .init(fraction: 0, framesDone: 0, framesTotal: 0)),
-      error: status.error, problems: status.problems.map { Edit.Problem($0) }, waitsFor: status.waitsFor)
+      error: status.error ?? "", problems: status.problems, waitsFor: status.waitsFor ?? "")
   }
 }

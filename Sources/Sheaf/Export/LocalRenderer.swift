@@ -1,7 +1,8 @@
 import Client
 import CompositionModel
-import Coordinator
+import FarmAPI
 public import FoundationEssentials
+import LocalFarm
 import SwiftProtobuf
 import SystemSupport
 import Wire
@@ -58,7 +59,7 @@ public struct LocalRenderer: Sendable, Hashable {
   /// A file as an asset of its path, or why it cannot be read.
   static func submitted(
     _ path: String, _ configuration: LocalFarm.Configuration
-  ) async throws -> Result<Sheaf_SubmittedAsset, SheafError> {
+  ) async throws -> Result<SubmittedAsset, SheafError> {
     try await AssetFile.asset(path, configuration.contents).mapError { SheafError(.invalidMedia, "\($0)") }
   }
 
@@ -71,7 +72,7 @@ public struct LocalRenderer: Sendable, Hashable {
     let reply = inspected.reply
     for asset in inspected.assets {
       if let description = reply.descriptions[asset.id] {
-        found[asset.id] = .success(try JSONDecoder().decode(AssetDescription.self, from: description))
+        found[asset.id] = .success(description)
       } else {
         let pointer = Problem(asset: asset.id, message: "").pointer
         let message = reply.problems.first { $0.pointer == pointer }?.message ?? "the file cannot be probed"

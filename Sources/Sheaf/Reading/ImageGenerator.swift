@@ -1,7 +1,8 @@
 import Client
 public import CompositionModel
-import Coordinator
+import FarmAPI
 public import FoundationEssentials
+import LocalFarm
 import SystemSupport
 import Wire
 

@@ -1448,6 +1448,12 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._waitsFor = newValue}
   }
 
+  /// The same as the name of one of a few reasons, such as noWorker.
+  package var waitReason: String {
+    get {_storage._waitReason}
+    set {_uniqueStorage()._waitReason = newValue}
+  }
+
   /// The build that the job is bound to; empty until it is planned.
   package var build: String {
     get {_storage._build}
@@ -1505,9 +1511,9 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._warnings = newValue}
   }
 
-  /// If the document has several outputs: an array of them as JSON, with the keys of `sheaf status --json`. The output is
-  /// then a package of their files. Only in the status of one job.
-  package var outputs: Data {
+  /// If the document has several outputs: these. The output is then a package of their files. Only in the status of one
+  /// job.
+  package var outputs: [Sheaf_Output] {
     get {_storage._outputs}
     set {_uniqueStorage()._outputs = newValue}
   }
@@ -1524,6 +1530,111 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
   package init() {}
 
   fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+/// One of several outputs of a document.
+package nonisolated struct Sheaf_Output: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The name of its file.
+  package var file: String = String()
+
+  /// Empty: the job is not planned yet; the same holds for what follows.
+  package var container: String = String()
+
+  package var video: Sheaf_Output.Video {
+    get {_video ?? Sheaf_Output.Video()}
+    set {_video = newValue}
+  }
+  /// Returns true if `video` has been explicitly set.
+  package var hasVideo: Bool {self._video != nil}
+  /// Clears the value of `video`. Subsequent reads from it will return its default value.
+  package mutating func clearVideo() {self._video = nil}
+
+  package var audio: Sheaf_Output.Audio {
+    get {_audio ?? Sheaf_Output.Audio()}
+    set {_audio = newValue}
+  }
+  /// Returns true if `audio` has been explicitly set.
+  package var hasAudio: Bool {self._audio != nil}
+  /// Clears the value of `audio`. Subsequent reads from it will return its default value.
+  package mutating func clearAudio() {self._audio = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated struct Video: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var codec: String = String()
+
+    package var width: UInt32 = 0
+
+    package var height: UInt32 = 0
+
+    /// Bits a second on average. None: there is no average.
+    package var bitRate: Int64 {
+      get {_bitRate ?? 0}
+      set {_bitRate = newValue}
+    }
+    /// Returns true if `bitRate` has been explicitly set.
+    package var hasBitRate: Bool {self._bitRate != nil}
+    /// Clears the value of `bitRate`. Subsequent reads from it will return its default value.
+    package mutating func clearBitRate() {self._bitRate = nil}
+
+    /// The encoder's constant quality. None: the rate control is another.
+    package var quality: Double {
+      get {_quality ?? 0}
+      set {_quality = newValue}
+    }
+    /// Returns true if `quality` has been explicitly set.
+    package var hasQuality: Bool {self._quality != nil}
+    /// Clears the value of `quality`. Subsequent reads from it will return its default value.
+    package mutating func clearQuality() {self._quality = nil}
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+
+    fileprivate var _bitRate: Int64? = nil
+    fileprivate var _quality: Double? = nil
+  }
+
+  package nonisolated struct Audio: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var codec: String = String()
+
+    package var sampleRate: UInt32 = 0
+
+    package var channels: UInt32 = 0
+
+    /// Bits a second. None: the codec has none.
+    package var bitRate: Int64 {
+      get {_bitRate ?? 0}
+      set {_bitRate = newValue}
+    }
+    /// Returns true if `bitRate` has been explicitly set.
+    package var hasBitRate: Bool {self._bitRate != nil}
+    /// Clears the value of `bitRate`. Subsequent reads from it will return its default value.
+    package mutating func clearBitRate() {self._bitRate = nil}
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+
+    fileprivate var _bitRate: Int64? = nil
+  }
+
+  package init() {}
+
+  fileprivate var _video: Sheaf_Output.Video? = nil
+  fileprivate var _audio: Sheaf_Output.Audio? = nil
 }
 
 /// The damaged pictures or packets of one track of a file.
@@ -1587,9 +1698,6 @@ package nonisolated struct Sheaf_TaskStatus: Sendable {
   package var done: UInt64 = 0
 
   package var work: UInt64 = 0
-
-  /// How often the task was granted.
-  package var attempts: UInt32 = 0
 
   package var cached: Bool = false
 
@@ -3721,7 +3829,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{1}outputs\0\u{3}rendering_milliseconds\0\u{c}\u{3}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{c}\u{3}\u{1}\u{c} \u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -3740,6 +3848,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _tasks: [Sheaf_TaskStatus] = []
     var _priority: Int32 = 0
     var _waitsFor: String = String()
+    var _waitReason: String = String()
     var _build: String = String()
     var _filesDone: UInt32 = 0
     var _filesTotal: UInt32 = 0
@@ -3750,7 +3859,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _measuredTotal: UInt32 = 0
     var _damage: [Sheaf_MediaDamage] = []
     var _warnings: [Sheaf_Problem] = []
-    var _outputs: Data = Data()
+    var _outputs: [Sheaf_Output] = []
     var _renderingMilliseconds: Int64 = 0
 
       // This property is used as the initial default value for new instances of the type.
@@ -3778,6 +3887,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _tasks = source._tasks
       _priority = source._priority
       _waitsFor = source._waitsFor
+      _waitReason = source._waitReason
       _build = source._build
       _filesDone = source._filesDone
       _filesTotal = source._filesTotal
@@ -3834,8 +3944,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 25: try { try decoder.decodeSingularUInt32Field(value: &_storage._measuredTotal) }()
         case 30: try { try decoder.decodeRepeatedMessageField(value: &_storage._damage) }()
         case 31: try { try decoder.decodeRepeatedMessageField(value: &_storage._warnings) }()
-        case 32: try { try decoder.decodeSingularBytesField(value: &_storage._outputs) }()
         case 33: try { try decoder.decodeSingularInt64Field(value: &_storage._renderingMilliseconds) }()
+        case 34: try { try decoder.decodeRepeatedMessageField(value: &_storage._outputs) }()
+        case 35: try { try decoder.decodeSingularStringField(value: &_storage._waitReason) }()
         default: break
         }
       }
@@ -3926,11 +4037,14 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._warnings.isEmpty {
         try visitor.visitRepeatedMessageField(value: _storage._warnings, fieldNumber: 31)
       }
-      if !_storage._outputs.isEmpty {
-        try visitor.visitSingularBytesField(value: _storage._outputs, fieldNumber: 32)
-      }
       if _storage._renderingMilliseconds != 0 {
         try visitor.visitSingularInt64Field(value: _storage._renderingMilliseconds, fieldNumber: 33)
+      }
+      if !_storage._outputs.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._outputs, fieldNumber: 34)
+      }
+      if !_storage._waitReason.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._waitReason, fieldNumber: 35)
       }
     }
     try unknownFields.traverse(visitor: &visitor)
@@ -3957,6 +4071,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._tasks != rhs_storage._tasks {return false}
         if _storage._priority != rhs_storage._priority {return false}
         if _storage._waitsFor != rhs_storage._waitsFor {return false}
+        if _storage._waitReason != rhs_storage._waitReason {return false}
         if _storage._build != rhs_storage._build {return false}
         if _storage._filesDone != rhs_storage._filesDone {return false}
         if _storage._filesTotal != rhs_storage._filesTotal {return false}
@@ -3973,6 +4088,158 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_Output: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Output"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}file\0\u{1}container\0\u{1}video\0\u{1}audio\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.file) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.container) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._video) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._audio) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.file.isEmpty {
+      try visitor.visitSingularStringField(value: self.file, fieldNumber: 1)
+    }
+    if !self.container.isEmpty {
+      try visitor.visitSingularStringField(value: self.container, fieldNumber: 2)
+    }
+    try { if let v = self._video {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._audio {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_Output, rhs: Sheaf_Output) -> Bool {
+    if lhs.file != rhs.file {return false}
+    if lhs.container != rhs.container {return false}
+    if lhs._video != rhs._video {return false}
+    if lhs._audio != rhs._audio {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_Output.Video: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Sheaf_Output.protoMessageName + ".Video"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}codec\0\u{1}width\0\u{1}height\0\u{3}bit_rate\0\u{1}quality\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.codec) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.width) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.height) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self._bitRate) }()
+      case 5: try { try decoder.decodeSingularDoubleField(value: &self._quality) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.codec.isEmpty {
+      try visitor.visitSingularStringField(value: self.codec, fieldNumber: 1)
+    }
+    if self.width != 0 {
+      try visitor.visitSingularUInt32Field(value: self.width, fieldNumber: 2)
+    }
+    if self.height != 0 {
+      try visitor.visitSingularUInt32Field(value: self.height, fieldNumber: 3)
+    }
+    try { if let v = self._bitRate {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._quality {
+      try visitor.visitSingularDoubleField(value: v, fieldNumber: 5)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_Output.Video, rhs: Sheaf_Output.Video) -> Bool {
+    if lhs.codec != rhs.codec {return false}
+    if lhs.width != rhs.width {return false}
+    if lhs.height != rhs.height {return false}
+    if lhs._bitRate != rhs._bitRate {return false}
+    if lhs._quality != rhs._quality {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_Output.Audio: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Sheaf_Output.protoMessageName + ".Audio"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}codec\0\u{3}sample_rate\0\u{1}channels\0\u{3}bit_rate\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.codec) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.sampleRate) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.channels) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self._bitRate) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.codec.isEmpty {
+      try visitor.visitSingularStringField(value: self.codec, fieldNumber: 1)
+    }
+    if self.sampleRate != 0 {
+      try visitor.visitSingularUInt32Field(value: self.sampleRate, fieldNumber: 2)
+    }
+    if self.channels != 0 {
+      try visitor.visitSingularUInt32Field(value: self.channels, fieldNumber: 3)
+    }
+    try { if let v = self._bitRate {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_Output.Audio, rhs: Sheaf_Output.Audio) -> Bool {
+    if lhs.codec != rhs.codec {return false}
+    if lhs.sampleRate != rhs.sampleRate {return false}
+    if lhs.channels != rhs.channels {return false}
+    if lhs._bitRate != rhs._bitRate {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4065,7 +4332,7 @@ nonisolated extension Sheaf_MediaDamage.Place: SwiftProtobuf.Message, SwiftProto
 
 nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".TaskStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{2}\u{2}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{1}attempts\0\u{2}\u{2}cached\0\u{3}backup_worker\0\u{1}state\0\u{3}ended_attempts\0\u{1}label\0\u{3}worker_name\0\u{3}backup_worker_name\0\u{3}ran_milliseconds\0\u{c}\u{3}\u{1}\u{c}\u{a}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{2}\u{2}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{2}\u{3}cached\0\u{3}backup_worker\0\u{1}state\0\u{3}ended_attempts\0\u{1}label\0\u{3}worker_name\0\u{3}backup_worker_name\0\u{3}ran_milliseconds\0\u{c}\u{3}\u{1}\u{c}\u{9}\u{1}\u{c}\u{a}\u{1}")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4080,7 +4347,6 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 6: try { try decoder.decodeSingularStringField(value: &self.worker) }()
       case 7: try { try decoder.decodeSingularUInt64Field(value: &self.done) }()
       case 8: try { try decoder.decodeSingularUInt64Field(value: &self.work) }()
-      case 9: try { try decoder.decodeSingularUInt32Field(value: &self.attempts) }()
       case 11: try { try decoder.decodeSingularBoolField(value: &self.cached) }()
       case 12: try { try decoder.decodeSingularStringField(value: &self.backupWorker) }()
       case 13: try { try decoder.decodeSingularEnumField(value: &self.state) }()
@@ -4115,9 +4381,6 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
     }
     if self.work != 0 {
       try visitor.visitSingularUInt64Field(value: self.work, fieldNumber: 8)
-    }
-    if self.attempts != 0 {
-      try visitor.visitSingularUInt32Field(value: self.attempts, fieldNumber: 9)
     }
     if self.cached != false {
       try visitor.visitSingularBoolField(value: self.cached, fieldNumber: 11)
@@ -4155,7 +4418,6 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.worker != rhs.worker {return false}
     if lhs.done != rhs.done {return false}
     if lhs.work != rhs.work {return false}
-    if lhs.attempts != rhs.attempts {return false}
     if lhs.cached != rhs.cached {return false}
     if lhs.backupWorker != rhs.backupWorker {return false}
     if lhs.endedAttempts != rhs.endedAttempts {return false}

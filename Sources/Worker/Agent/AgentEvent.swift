@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 
 /// One attempt at a task by this worker. A task that is granted again is another run.
 struct RunID: Sendable, Hashable, Comparable {
@@ -7,15 +8,9 @@ struct RunID: Sendable, Hashable, Comparable {
   static func < (left: RunID, right: RunID) -> Bool { left.number < right.number }
 }
 
-/// The right to one attempt at a task. Every message about the attempt has the epoch.
-struct TaskLease: Sendable, Hashable {
-  var task: String
-  var epoch: Int64
-}
-
 /// A task that the coordinator has granted.
 struct TaskGrant: Sendable, Hashable {
-  var lease: TaskLease
+  var lease: Lease
   /// For logs.
   var kind: String
   /// For logs.
@@ -32,14 +27,14 @@ struct TaskGrant: Sendable, Hashable {
 /// What a finished task is published as.
 struct TaskResult: Sendable, Hashable {
   var content: Content
-  /// Of the task process.
-  var cpuMilliseconds: UInt64
+  /// Of the task process. From 0.
+  var cpuMilliseconds: Int64
   /// The damaged media that the result shows, as JSON of `ShownDamage`; empty if there are none.
   var damage: [UInt8] = []
 }
 
 /// What the coordinator did with a result.
-enum PublishOutcome: Sendable, Hashable {
+enum PublishAnswer: Sendable, Hashable {
   /// Published now or before.
   case published
   /// The worker does not hold the lease any more.
@@ -58,9 +53,9 @@ enum AgentEvent: Sendable, Hashable {
   /// The last bytes of the coordinator came at this time.
   case heard(at: Duration)
   case granted(TaskGrant)
-  case heartbeatAnswered(cancelled: [TaskLease])
-  case publishAnswered(TaskLease, PublishOutcome)
-  case failureAnswered(TaskLease)
+  case heartbeatAnswered(cancelled: [Lease])
+  case publishAnswered(Lease, PublishAnswer)
+  case failureAnswered(Lease)
 
   /// What the task process reports: frames, samples or bytes done so far, and a number that rises with any forward
   /// movement.
@@ -99,15 +94,15 @@ enum RunEnd: Sendable, Hashable {
 /// What an agent does about an event. The effects of one event are carried out in order.
 enum AgentEffect: Sendable, Hashable {
   struct Progress: Sendable, Hashable {
-    var lease: TaskLease
+    var lease: Lease
     var done: UInt64
     /// Rises with any forward movement.
     var moved: UInt64
   }
 
   case sendHeartbeat([Progress], freeSlots: Int, isDraining: Bool, paused: String?)
-  case sendPublish(TaskLease, TaskResult)
-  case sendFailure(TaskLease, TaskFailure)
+  case sendPublish(Lease, TaskResult)
+  case sendFailure(Lease, TaskFailure)
   /// Close the connection, because the coordinator is silent.
   case disconnect
   /// Start a process for the task. `ended` follows.

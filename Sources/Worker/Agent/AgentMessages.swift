@@ -1,4 +1,6 @@
 import Digest
+import FarmModel
+import FarmWire
 import FoundationEssentials
 import SwiftProtobuf
 import Wire
@@ -10,17 +12,18 @@ extension AgentEvent {
   init?(_ message: WireMessage) throws(WireError) {
     switch message {
     case .grant(let grant): self = .granted(try TaskGrant(grant))
-    case .heartbeatReply(let reply): self = .heartbeatAnswered(cancelled: reply.cancelled.map(TaskLease.init))
+    case .heartbeatReply(let reply):
+      self = .heartbeatAnswered(cancelled: try reply.cancelled.map { lease throws(WireError) in try Lease(lease) })
     case .publishReply(let reply):
-      let outcome: PublishOutcome
+      let outcome: PublishAnswer
       switch reply.outcome {
       case .published, .duplicate: outcome = .published
       case .missingContent: outcome = .missingContent
       case .stale: outcome = .stale
       case .unspecified, .UNRECOGNIZED: throw WireError(.violation, "the reply to a publish has no outcome")
       }
-      self = .publishAnswered(TaskLease(reply.lease), outcome)
-    case .failureReply(let reply): self = .failureAnswered(TaskLease(reply.lease))
+      self = .publishAnswered(try Lease(reply.lease), outcome)
+    case .failureReply(let reply): self = .failureAnswered(try Lease(reply.lease))
     default: return nil
     }
   }
@@ -50,7 +53,7 @@ extension AgentEffect {
           $0.lease = lease.message
           $0.digest = Data(result.content.digest.bytes)
           $0.size = UInt64(result.content.size)
-          $0.cpuMilliseconds = result.cpuMilliseconds
+          $0.cpuMilliseconds = UInt64(clamping: result.cpuMilliseconds)
           $0.damage = Data(result.damage)
         })
     case .sendFailure(let lease, let failure):
@@ -77,46 +80,7 @@ extension TaskGrant {
       inputs.append(InputContent(content: content, path: input.path))
     }
     self.init(
-      lease: TaskLease(grant.lease), kind: "\(grant.kind)", job: grant.job, payload: Array(grant.payload),
+      lease: try Lease(grant.lease), kind: "\(grant.kind)", job: grant.job, payload: Array(grant.payload),
       inputs: inputs, work: grant.work, isFilm: grant.kind == .stitch)
-  }
-}
-
-extension TaskLease {
-  fileprivate init(_ lease: Sheaf_Lease) {
-    self.init(task: lease.task, epoch: lease.epoch)
-  }
-
-  fileprivate var message: Sheaf_Lease {
-    .with {
-      $0.task = task
-      $0.epoch = epoch
-    }
-  }
-}
-
-extension AttemptEnd {
-  fileprivate var message: Sheaf_AttemptEnd {
-    switch self {
-    case .released: .released
-    case .media: .media
-    case .document: .document
-    case .crashed: .crashed
-    case .hung: .hung
-    case .exhausted: .exhausted
-    case .killed: .killed
-    }
-  }
-}
-
-extension ProcessEnd {
-  fileprivate var message: Sheaf_ProcessEnd {
-    .with {
-      $0.exitCode = exitCode
-      $0.signal = signal
-      $0.cpuMilliseconds = cpuMilliseconds
-      $0.peakBytes = peakBytes
-      $0.log = log
-    }
   }
 }

@@ -1,3 +1,5 @@
+import FarmModel
+
 /// What a run that has a process does. It decides how long the run may go without movement.
 enum RunPhase: Sendable, Hashable {
   /// The agent opens the task's inputs, and starts its process.
@@ -54,7 +56,7 @@ struct AgentRun: Sendable {
     self.stage = stage
   }
 
-  var lease: TaskLease { grant.lease }
+  var lease: Lease { grant.lease }
 
   /// Whether it has a process, and so takes a slot.
   var hasProcess: Bool {

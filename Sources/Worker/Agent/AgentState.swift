@@ -1,3 +1,5 @@
+import FarmModel
+
 /// The agent's decisions: a pure function of the events and their times. It reads no clock and no random numbers; times
 /// count from a moment that the caller chooses.
 ///
@@ -231,7 +233,7 @@ struct AgentState: Sendable {
     }
   }
 
-  private mutating func conclude(_ lease: TaskLease, _ outcome: PublishOutcome) -> [AgentEffect] {
+  private mutating func conclude(_ lease: Lease, _ outcome: PublishAnswer) -> [AgentEffect] {
     guard let index = runs.firstIndex(where: { $0.lease == lease }),
       case .publishing(let result, let triesLeft) = runs[index].stage
     else { return [] }
@@ -246,13 +248,13 @@ struct AgentState: Sendable {
     }
   }
 
-  private mutating func acknowledge(_ lease: TaskLease) -> [AgentEffect] {
+  private mutating func acknowledge(_ lease: Lease) -> [AgentEffect] {
     guard let index = runs.firstIndex(where: { $0.lease == lease && $0.isHeld }), case .failing = runs[index].stage
     else { return [] }
     return abandon(index)
   }
 
-  private mutating func cancel(_ lease: TaskLease) -> [AgentEffect] {
+  private mutating func cancel(_ lease: Lease) -> [AgentEffect] {
     guard let index = runs.firstIndex(where: { $0.lease == lease && $0.isHeld }) else { return [] }
     return abandon(index)
   }

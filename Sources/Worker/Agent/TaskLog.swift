@@ -1,3 +1,4 @@
+import FarmModel
 import Logging
 
 /// Logs what becomes of the worker's tasks: when each starts, and once how it ends.
@@ -10,7 +11,7 @@ struct TaskLog {
 
   private let logger: Logger
   /// The tasks that are under way.
-  private var entries: [TaskLease: Entry] = [:]
+  private var entries: [Lease: Entry] = [:]
 
   init(_ logger: Logger) {
     self.logger = logger
@@ -36,14 +37,14 @@ struct TaskLog {
     }
   }
 
-  private mutating func end(_ lease: TaskLease, _ message: Logger.Message, at now: ContinuousClock.Instant) {
+  private mutating func end(_ lease: Lease, _ message: Logger.Message, at now: ContinuousClock.Instant) {
     guard entries[lease] != nil else { return }
     logger.info(message, metadata: metadata(of: lease, at: now))
     entries[lease] = nil
   }
 
   /// A failure is sent again on the next connection, and logged once.
-  private mutating func end(_ lease: TaskLease, _ failure: TaskFailure, at now: ContinuousClock.Instant) {
+  private mutating func end(_ lease: Lease, _ failure: TaskFailure, at now: ContinuousClock.Instant) {
     guard entries[lease] != nil else { return }
     var metadata = metadata(of: lease, at: now)
     metadata["reason"] = "\(failure.message)"
@@ -61,7 +62,7 @@ struct TaskLog {
     entries[lease] = nil
   }
 
-  private func metadata(of lease: TaskLease, at now: ContinuousClock.Instant?) -> Logger.Metadata {
+  private func metadata(of lease: Lease, at now: ContinuousClock.Instant?) -> Logger.Metadata {
     guard let entry = entries[lease] else { return [:] }
     var metadata: Logger.Metadata = ["task": "\(lease.task)", "kind": "\(entry.kind)"]
     if !entry.job.isEmpty { metadata["job"] = "\(entry.job)" }

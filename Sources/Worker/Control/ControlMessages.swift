@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 import FoundationEssentials
 import SwiftProtobuf
 import SystemSupport

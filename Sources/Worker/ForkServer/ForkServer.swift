@@ -1,4 +1,5 @@
 import Dispatch
+import FarmModel
 import Glibc
 import SwiftProtobuf
 import Synchronization
@@ -220,8 +221,8 @@ private final class ForkServerProcess: Sendable {
       if isFirst { startup.signal() }
     case .ended(let ended):
       let end = ProcessEnd(
-        exitCode: ended.exitCode, signal: ended.signal, cpuMilliseconds: ended.cpuMilliseconds,
-        peakBytes: ended.peakBytes)
+        exitCode: ended.exitCode, signal: ended.signal, cpuMilliseconds: Int64(clamping: ended.cpuMilliseconds),
+        peakBytes: Int64(clamping: ended.peakBytes))
       state.withLock { $0.processes.removeValue(forKey: ended.process) }?.conclude(end)
     case .pong: break
     case nil: throw ControlError("a report of the fork server is of no known kind")

@@ -1,4 +1,5 @@
 import CSandbox
+import FarmModel
 import Glibc
 import Media
 import RenderTasks
@@ -153,8 +154,8 @@ struct ForkServerMain {
           $0.process = number
           $0.exitCode = end.exitCode
           $0.signal = end.signal
-          $0.cpuMilliseconds = end.cpuMilliseconds
-          $0.peakBytes = end.peakBytes
+          $0.cpuMilliseconds = UInt64(clamping: end.cpuMilliseconds)
+          $0.peakBytes = UInt64(clamping: end.peakBytes)
         }
       })
   }

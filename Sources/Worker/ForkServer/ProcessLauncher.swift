@@ -1,4 +1,5 @@
 import CSandbox
+import FarmModel
 import Glibc
 import Synchronization
 import SystemSupport
@@ -100,7 +101,8 @@ final class LaunchedProcess: StartedProcess {
 extension ProcessEnd {
   init(_ end: sandbox_end) {
     self.init(
-      exitCode: end.exit_code, signal: end.signal, cpuMilliseconds: end.cpu_milliseconds, peakBytes: end.peak_bytes)
+      exitCode: end.exit_code, signal: end.signal, cpuMilliseconds: Int64(clamping: end.cpu_milliseconds),
+      peakBytes: Int64(clamping: end.peak_bytes))
   }
 }
 

@@ -1,5 +1,6 @@
 import CompositionModel
 import Digest
+import FarmModel
 import FoundationEssentials
 import Glibc
 import Media

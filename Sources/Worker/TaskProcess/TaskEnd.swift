@@ -1,25 +1,7 @@
 import Digest
+import FarmModel
 import Glibc
 import SystemSupport
-
-/// Why an attempt at a task ended without a result. The coordinator decides by it whether the attempt is counted as a
-/// failure of the task (`docs/wire.md`).
-enum AttemptEnd: Sendable, Hashable, CaseIterable {
-  /// The worker's surroundings: disk, connection, shutdown.
-  case released
-  /// The media or the codec; another worker may succeed.
-  case media
-  /// The document or its media can never be rendered.
-  case document
-  /// The task process was ended by a signal, or ended without a result.
-  case crashed
-  /// The task process made no progress for too long, and was ended by the agent.
-  case hung
-  /// The task process ran out of memory.
-  case exhausted
-  /// The task process was killed from outside, most likely for lack of memory.
-  case killed
-}
 
 /// An attempt at a task that ended without a result.
 struct TaskFailure: Error, Sendable, Hashable {
@@ -40,20 +22,6 @@ struct TaskFailure: Error, Sendable, Hashable {
     self.process = process
     self.damagedInput = damagedInput
   }
-}
-
-/// How a process ended and what it used.
-struct ProcessEnd: Sendable, Hashable {
-  /// Zero if a signal ended it.
-  var exitCode: Int32
-  /// Zero if it exited.
-  var signal: Int32
-  /// User and system time.
-  var cpuMilliseconds: UInt64
-  /// The most memory that it had at a time.
-  var peakBytes: UInt64
-  /// The end of what it wrote to its standard error, at most `TaskChannel.logLimit` bytes.
-  var log = ""
 }
 
 /// How a task process ended, and what came of its task.

@@ -1,4 +1,5 @@
 import Dispatch
+import FarmModel
 import FoundationEssentials
 import Glibc
 import SwiftProtobuf

@@ -59,6 +59,16 @@ import Testing
     #expect(video.pixelFormat == format)
   }
 
+  @Test(arguments: [("", false), (#", "range": "limited""#, false), (#", "range": "full""#, true)])
+  func `a colour has the limited range unless it names the full one`(_ range: String, _ isFull: Bool) throws {
+    let color = #"{"primaries": "bt470bg", "transfer": "smpte170m", "matrix": "bt470bg"\#(range)}"#
+    // That of the clips has no say in it.
+    var phone = Self.bt709
+    phone.isFullRange = !isFull
+    let video = try #require(try lowered(phone, phone, #"{"color": \#(color)}"#).edit.export.video)
+    #expect(video.colour.isFullRange == isFull)
+  }
+
   @Test func theDepthOfAFilmFollowsItsColourAndNotTheClips() throws {
     #expect(try lowered(Self.pq, Self.hlg, #"{"color": "bt709"}"#).edit.export.video?.pixelFormat == .yuv420p)
     let lossless = try lowered(Self.bt709, Self.bt709, #"{"color": "hlg"}"#, video: #"{"codec": "ffv1"}"#)

@@ -1,11 +1,15 @@
 import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
+import FarmModel
+import FarmWire
 import Foundation
 import Jobs
 import RenderTasks
 import SystemSupport
 import TestPrograms
+import Wire
 
 @testable import Coordinator
 
@@ -222,7 +226,7 @@ struct MutantRun {
     let tree = try JSONTree(#"{"tracks":[\#(one),\#(one)]}"#).mutated(&random)
     let damage = try ShownDamage(report: Data(tree.text.utf8))
     let request = MutantFilm.all[0].request()
-    for report in DamageReport.list(damage, request) { _ = (report.text, report.message) }
+    for report in DamageReport.list(damage, request) { _ = (report.text, Sheaf_MediaDamage(report)) }
     _ = request.problems(with: damage)
     var counter = DamageCounter(limit: 10)
     for start in 0..<3 { counter.add(damage, at: Double(start)) }

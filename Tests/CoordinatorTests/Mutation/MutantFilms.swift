@@ -1,5 +1,7 @@
 import CompositionModel
 import Digest
+import FarmAPI
+import FarmModel
 import Foundation
 import Jobs
 import RenderTasks

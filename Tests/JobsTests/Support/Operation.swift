@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 
 @testable import Jobs
 

@@ -1,3 +1,5 @@
+import FarmModel
+
 @testable import Jobs
 
 /// A job `j1` of four video tasks on a farm's clock. Anna has claimed them all; three took 4 s each, and one is

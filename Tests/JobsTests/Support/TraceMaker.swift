@@ -1,3 +1,4 @@
+import FarmModel
 import TestPrograms
 
 @testable import Jobs

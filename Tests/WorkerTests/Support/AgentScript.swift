@@ -1,4 +1,5 @@
 import Digest
+import FarmModel
 
 @testable import Worker
 
@@ -43,8 +44,10 @@ struct AgentScript {
   }
 }
 
-extension TaskLease {
-  static func number(_ number: Int) -> TaskLease { TaskLease(task: "job/\(number)", epoch: 1) }
+extension Lease {
+  static func number(_ number: Int) -> Lease {
+    Lease(task: TaskID(job: JobID("job"), ordinal: Int32(number)), epoch: 1)
+  }
 }
 
 extension TaskGrant {
@@ -73,7 +76,7 @@ extension [AgentEffect] {
   }
 
   /// The leases in the last heartbeat; nil without one.
-  var leases: [TaskLease]? {
+  var leases: [Lease]? {
     compactMap { if case .sendHeartbeat(let progress, _, _, _) = $0 { progress.map(\.lease) } else { nil } }.last
   }
 

@@ -1,3 +1,4 @@
+package import Client
 package import ContentStorage
 import Coordinator
 import Glibc

@@ -1,9 +1,10 @@
+import Client
 import Foundation
 import Glibc
 import TestPrograms
 import Testing
 
-@testable import Client
+@testable import LocalFarm
 
 /// The worker's part is played by a shell script.
 @Suite(.timeLimit(.minutes(10))) struct LocalWorkerTests {

@@ -1,3 +1,4 @@
+package import Client
 import Glibc
 import Subprocess
 import Synchronization

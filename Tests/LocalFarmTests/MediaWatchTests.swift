@@ -1,11 +1,12 @@
+import Client
 import CompositionModel
 import ContentStorage
+import FarmAPI
 import Foundation
 import TestPrograms
 import Testing
-import Wire
 
-@testable import Client
+@testable import LocalFarm
 
 /// What becomes of a command whose media are gone while it works.
 @Suite(.timeLimit(.minutes(10))) struct MediaWatchTests {
@@ -17,7 +18,7 @@ import Wire
   }
 
   private func watch(_ files: [String: String]) async throws -> MediaWatch {
-    var assets: [Sheaf_SubmittedAsset] = []
+    var assets: [SubmittedAsset] = []
     for (name, text) in files.sorted(by: { $0.key < $1.key }) {
       let path = try folder.write(Data(text.utf8), name)
       assets.append(try await AssetFile.asset(path, id: name, writtenAs: name, contents).get())

@@ -1,21 +1,23 @@
+package import Client
 package import CompositionModel
 import ContentStorage
-import Coordinator
 package import Digest
+package import FarmAPI
+import FarmModel
+import FarmWire
 import FoundationEssentials
-import SwiftProtobuf
-package import Wire
+import Wire
 
 /// Probes and plans on a local farm, without rendering.
 package struct LocalInspection: Sendable {
   /// Nil: only the files are probed.
   private let edit: EditFile?
-  private let assets: [Sheaf_SubmittedAsset]
+  private let assets: [SubmittedAsset]
   private let output: String
   private let segmentDuration: String
 
   package init(
-    edit: EditFile?, assets: [Sheaf_SubmittedAsset], output: String = "", segmentDuration: String = ""
+    edit: EditFile?, assets: [SubmittedAsset], output: String = "", segmentDuration: String = ""
   ) {
     self.edit = edit
     self.assets = assets
@@ -25,13 +27,15 @@ package struct LocalInspection: Sendable {
 
   /// Starts a farm, uploads the files, and returns the coordinator's answer. A file that is gone meanwhile is a problem
   /// of the answer. Throws with exit code 1 if the farm cannot be started or a file cannot be uploaded.
-  package func run(_ configuration: LocalFarm.Configuration) async throws -> Sheaf_InspectReply {
+  package func run(_ configuration: LocalFarm.Configuration) async throws -> InspectionReply {
     try await LocalFarm.run(configuration) { try await ask($0, configuration.contents) }
   }
 
   /// Has a farm make pictures too, if no file is gone meanwhile.
-  /// - Parameter images: The request for them; empty: none are made.
-  func ask(_ farm: LocalFarm, _ contents: FileContentCache, images: Data = Data()) async throws -> Sheaf_InspectReply {
+  /// - Parameter images: The request for them; nil: none are made.
+  func ask(
+    _ farm: LocalFarm, _ contents: FileContentCache, images: ImageRequest? = nil
+  ) async throws -> InspectionReply {
     do {
       return try await answer(farm, contents, images)
     } catch let gone as MediaWatch.Gone {
@@ -39,34 +43,28 @@ package struct LocalInspection: Sendable {
         edit: edit, assets: assets.filter { !gone.assets.contains($0.id) }, output: output,
         segmentDuration: segmentDuration)
       var reply =
-        others.assets.isEmpty && edit == nil ? Sheaf_InspectReply() : try await others.ask(farm, contents)
+        others.assets.isEmpty && edit == nil ? InspectionReply() : try await others.ask(farm, contents)
       let own = Set(gone.problems.map(\.pointer))
       reply.problems.removeAll { own.contains($0.pointer) }
-      reply.problems += gone.problems.map { problem in
-        .with { ($0.pointer, $0.message) = (problem.pointer, problem.message) }
-      }
+      reply.problems += gone.problems
       return reply
     }
   }
 
   private func answer(
-    _ farm: LocalFarm, _ contents: FileContentCache, _ images: Data
-  ) async throws -> Sheaf_InspectReply {
-    let message = Sheaf_InspectDocument.with {
-      $0.document = Data(edit?.bytes ?? [])
-      $0.assets = assets
-      $0.segmentDuration = segmentDuration
-      $0.output = output
-      $0.images = images
-    }
+    _ farm: LocalFarm, _ contents: FileContentCache, _ images: ImageRequest?
+  ) async throws -> InspectionReply {
+    var inspected = InspectionRequest(document: Data(edit?.bytes ?? []), assets: assets)
+    inspected.segmentDuration = segmentDuration
+    inspected.output = output
+    inspected.images = images
+    let request = inspected
     let media = MediaWatch(assets: assets, contents: contents)
     return try await media.run(lookingAt: MediaWatch.eachSecond) {
       try await CoordinatorClient.run(farm.endpoint) { client in
-        try await JobRun(client).provide(assets)
-        guard case .inspectReply(let reply) = try await client.request(.inspectDocument(message)) else {
-          throw CoordinatorClient.unexpected
-        }
-        return reply
+        let run = JobRun(client)
+        try await run.provide(assets)
+        return try await run.inspect(request)
       }
     }
   }
@@ -74,10 +72,10 @@ package struct LocalInspection: Sendable {
   /// All problems at once: those of the files, those of the document's text, and those that only the media show. A file
   /// that could not be read is reported with its reason, which the coordinator does not have.
   /// - Parameter found: The problems of files that could not be read.
-  package func problems(_ reply: Sheaf_InspectReply, and found: [Problem]) -> [Problem] {
+  package func problems(_ reply: InspectionReply, and found: [Problem]) -> [Problem] {
     let own = found + (edit?.document.problems ?? [])
     let known = Set(found.map(\.pointer))
-    return own + reply.problems.map { Problem($0) }.filter { !known.contains($0.pointer) && !own.contains($0) }
+    return own + reply.problems.filter { !known.contains($0.pointer) && !own.contains($0) }
   }
 }
 
@@ -111,15 +109,15 @@ package struct LocalRender: Sendable {
   /// media.
   /// - Parameter report: Receives the status at each change. The job is reported as done when the film is at its path.
   package func run(
-    _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (Sheaf_JobStatus) -> Void
-  ) async throws -> Sheaf_JobStatus {
+    _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (JobStatus) -> Void
+  ) async throws -> JobStatus {
     try await render(configuration, report: report).status
   }
 
   /// The same, with the files of several outputs that were written. Empty: the document has one.
   package func render(
-    _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (Sheaf_JobStatus) -> Void
-  ) async throws -> (status: Sheaf_JobStatus, files: [ContentPackage.File]) {
+    _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (JobStatus) -> Void
+  ) async throws -> (status: JobStatus, files: [ContentPackage.File]) {
     let place = try await BlockingWork.run { Result { () throws(DocumentError) in try edit.destination(self.output) } }
     let (assets, missing) = try await edit.assets(configuration.contents)
     var found = missing + edit.replaced(by: output, assets)
@@ -139,11 +137,11 @@ package struct LocalRender: Sendable {
         let run = JobRun(client)
         for attempt in 1... {
           // Each attempt is a job of its own.
-          let submission = JobRun.Submission(
+          let submission = Submission(
             edit, assets, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia, strict: strict)
           let status = try await job(run, submission, media, report)
-          guard let film = status.output.content else { throw CoordinatorClient.unexpected }
-          let outputs = try status.outputList
+          guard let film = status.output?.content else { throw CoordinatorClient.unexpected }
+          let outputs = status.outputs ?? []
           do {
             try await BlockingWork.run {
               try destination.take(
@@ -151,7 +149,7 @@ package struct LocalRender: Sendable {
                 contents: configuration.contents)
               // The output is the film now. The pieces are enough to make it again; a film that is copied has none, and
               // is the same file as the output where the disk has links.
-              if status.segmentsTotal > 0 || status.hasAudio_p { farm.store.remove(film.digest) }
+              if status.segmentsTotal > 0 || status.hasAudio { farm.store.remove(film.digest) }
             }
           } catch let error as ContentStoreError where error.code == .missing && attempt < Self.maximumTries {
             // Another render of the same film has taken it meanwhile. Its pieces are still there.
@@ -171,17 +169,17 @@ package struct LocalRender: Sendable {
 
   /// Submits the document, and waits until its job is done. Throws why it is not.
   private func job(
-    _ run: JobRun, _ submission: JobRun.Submission, _ media: MediaWatch,
-    _ report: @escaping @Sendable (Sheaf_JobStatus) -> Void
-  ) async throws -> Sheaf_JobStatus {
+    _ run: JobRun, _ submission: Submission, _ media: MediaWatch,
+    _ report: @escaping @Sendable (JobStatus) -> Void
+  ) async throws -> JobStatus {
     let (waits, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     do {
       return try await media.run(lookingAt: waits) {
         try await run.provide(submission.assets)
         let job = try await run.submit(submission)
-        let status = try await run.wait(for: job) { status, _ in
+        let status = try await run.wait(for: job) { status in
           if status.state != .done { report(status.withoutStart) }
-          if !status.waitsFor.isEmpty { continuation.yield() }
+          if status.wait != nil { continuation.yield() }
         }
         try status.requireDone()
         return status
@@ -192,14 +190,14 @@ package struct LocalRender: Sendable {
   }
 }
 
-extension Sheaf_JobStatus {
+extension JobStatus {
   /// How long a local farm's worker may take to connect.
-  private static let start: Int64 = 3000
+  private static let start = 3.0
 
   /// Without what every job of a local farm waits for at first: that its worker connects.
-  fileprivate var withoutStart: Sheaf_JobStatus {
+  fileprivate var withoutStart: JobStatus {
     var status = self
-    if elapsedMilliseconds < Self.start, waitsFor == WaitReason.noWorker { status.waitsFor = "" }
+    if elapsedSeconds < Self.start, waitReason == .noWorker { status.wait = nil }
     return status
   }
 }

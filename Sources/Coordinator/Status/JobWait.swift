@@ -1,47 +1,50 @@
+import FarmAPI
+import FarmModel
 import Jobs
 
-/// Why a job's tasks do not run, in the words of the person who looks: pure.
-package enum WaitReason {
-  package static let noWorker = "no worker is connected"
-  static let noStore = "the coordinator's job store is not available; running tasks go on"
+extension JobWait {
   /// A job that is younger may just not have been started.
   static let patience = Duration.seconds(2)
 
-  /// Empty if the job has ended, or its tasks run.
+  /// What a job waits for: pure. Nil if it has ended, or its tasks run.
   /// - Parameters:
   ///   - disk: What `DiskSpace.notice` says.
   ///   - compositors: The names of the author's own compositors that the job's document uses.
   static func of(
     _ summary: JobSummary, workers: [WorkerRecord], disk: String?, compositors: [String] = []
-  ) -> String {
+  ) -> JobWait? {
     let job = summary.job
-    if job.state.hasEnded { return "" }
+    if job.state.hasEnded { return nil }
     let runs = summary.running > summary.away
     let probes = summary.probes
-    if runs { return job.state == .probing ? "\(probes.done) of \(probes.total) files probed" : "" }
+    let probing = JobWait(.probing, "\(probes.done) of \(probes.total) files probed")
+    if runs { return job.state == .probing ? probing : nil }
     guard !workers.isEmpty else { return noWorker }
     if job.state.isBound, let build = job.build, !workers.contains(where: { $0.build == build }) {
-      return "no worker of the job's build is connected; it will be planned for another build"
+      return JobWait(.noBuild, "no worker of the job's build is connected; it will be planned for another build")
     }
-    if let disk { return disk }
-    if summary.running > 0 { return "the workers that have its tasks are not connected now" }
-    guard job.age >= patience else { return "" }
+    if let disk { return JobWait(.storage, disk) }
+    if summary.running > 0 { return JobWait(.away, "the workers that have its tasks are not connected now") }
+    guard job.age >= patience else { return nil }
     if job.state == .probing, probes.done == probes.total {
-      if let lacking = ConnectedBuilds(workers).lacking(compositors) { return lacking }
-      return "its files are probed and it is to be planned; if this stays, the coordinator's log has the reason"
+      if let lacking = ConnectedBuilds(workers).lacking(compositors) { return JobWait(.compositors, lacking) }
+      return JobWait(
+        .plan, "its files are probed and it is to be planned; if this stays, the coordinator's log has the reason")
     }
     let able = workers.filter { job.state == .probing || $0.build == job.build }
-    if let lacking = lackingMemory(summary.memory, able) { return lacking }
+    if let lacking = lackingMemory(summary.memory, able) { return JobWait(.memory, lacking) }
     if let paused = able.first(where: { !$0.paused.isEmpty }), able.allSatisfy({ !$0.paused.isEmpty }) {
-      return able.count == 1
-        ? "its worker takes no tasks: \(paused.paused)"
-        : "its \(able.count) workers take no tasks; \(paused.name): \(paused.paused)"
+      return JobWait(
+        .paused,
+        able.count == 1
+          ? "its worker takes no tasks: \(paused.paused)"
+          : "its \(able.count) workers take no tasks; \(paused.name): \(paused.paused)")
     }
     if able.filter(\.paused.isEmpty).allSatisfy({ $0.busy >= $0.slots }) {
-      return "the workers have no free slot"
+      return JobWait(.noSlot, "the workers have no free slot")
     }
-    if job.state == .probing, probes.done < probes.total { return "\(probes.done) of \(probes.total) files probed" }
-    return "no worker with a free slot has taken its tasks yet"
+    if job.state == .probing, probes.done < probes.total { return probing }
+    return JobWait(.grant, "no worker with a free slot has taken its tasks yet")
   }
 
   /// Says that tasks need more memory than each of some workers gives one. Nil if one gives as much, or there is none.

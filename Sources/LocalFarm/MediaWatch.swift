@@ -1,6 +1,8 @@
+import Client
 import CompositionModel
 import ContentStorage
 import Digest
+import FarmAPI
 import Wire
 
 /// The media of what a local farm does. A farm waits for media that are gone, because another machine may have them or
@@ -13,7 +15,7 @@ struct MediaWatch: Sendable {
     var problems: [Problem]
   }
 
-  let assets: [Sheaf_SubmittedAsset]
+  let assets: [SubmittedAsset]
   let contents: FileContentCache
 
   /// Throws if files are gone. A file with other times and the same bytes is not, nor is one that cannot be read for
@@ -24,7 +26,7 @@ struct MediaWatch: Sendable {
       var gone = Gone(assets: [], problems: [])
       for asset in assets {
         let message: String
-        switch try await AssetFile.asset(asset.content.path, id: asset.id, writtenAs: asset.path, contents) {
+        switch try await AssetFile.asset(asset.file, id: asset.id, writtenAs: asset.path, contents) {
         case .success(let now) where now.content.digest == asset.content.digest: continue
         case .success: message = "the file \(asset.path) has changed since the command began; run it again"
         case .failure(let error):

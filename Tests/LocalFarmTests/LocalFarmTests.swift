@@ -6,7 +6,7 @@ import SystemSupport
 import TestPrograms
 import Testing
 
-@testable import Client
+@testable import LocalFarm
 
 struct LocalFarmTests {
   private let folder: TemporaryFolder

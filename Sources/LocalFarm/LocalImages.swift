@@ -1,11 +1,11 @@
+package import Client
 package import CompositionModel
 import ContentStorage
-package import Coordinator
 import Digest
+package import FarmAPI
 import FoundationEssentials
-import SwiftProtobuf
 import SystemSupport
-package import Wire
+import Wire
 
 /// Makes still pictures on a local farm, and writes their files.
 package struct LocalImages: Sendable {
@@ -67,14 +67,14 @@ package struct LocalImages: Sendable {
   }
 
   private let edit: EditFile?
-  private let assets: [Sheaf_SubmittedAsset]
+  private let assets: [SubmittedAsset]
   private let request: ImageRequest
   private let output: Output
 
   /// - Parameters:
   ///   - edit: Nil: the pictures are of the one asset.
   ///   - assets: Of the document, or the one.
-  package init(edit: EditFile?, assets: [Sheaf_SubmittedAsset], request: ImageRequest, output: Output) {
+  package init(edit: EditFile?, assets: [SubmittedAsset], request: ImageRequest, output: Output) {
     self.edit = edit
     self.assets = assets
     self.request = request
@@ -92,12 +92,11 @@ package struct LocalImages: Sendable {
     let inspection = LocalInspection(edit: edit, assets: assets, output: output)
     // With problems of its own, a document is only examined for the others.
     let isWhole = found.isEmpty && edit?.document.problems.isEmpty ?? true
-    let images = isWhole ? try JSONCoding.encoder.encode(request) : Data()
     return try await LocalFarm.run(configuration) { farm in
-      let reply = try await inspection.ask(farm, configuration.contents, images: images)
+      let reply = try await inspection.ask(farm, configuration.contents, images: isWhole ? request : nil)
       let problems = inspection.problems(reply, and: found)
       guard problems.isEmpty else { throw CommandFailure(problems: problems) }
-      let pictures = try JSONDecoder().decode(ImageReply.self, from: reply.images)
+      guard let pictures = reply.images else { throw CoordinatorClient.unexpected }
       return try await BlockingWork.run { try write(pictures, farm.store) }
     }
   }

@@ -1,14 +1,16 @@
+import Client
 package import ContentStorage
-package import Wire
+package import FarmAPI
+import Wire
 
 /// What a local farm finds in media files. It starts while the files are read for their digests.
 package struct FileInspection: Sendable {
   /// The files that could be read, with their paths as IDs.
-  package private(set) var assets: [Sheaf_SubmittedAsset] = []
+  package private(set) var assets: [SubmittedAsset] = []
   /// The others, in the order of the paths.
   package private(set) var unread: [(path: String, error: ContentStoreError)] = []
   /// The coordinator's answer; empty if no file could be read.
-  package private(set) var reply = Sheaf_InspectReply()
+  package private(set) var reply = InspectionReply()
 
   /// Throws as `LocalInspection.run` does.
   package init(_ paths: [String], _ configuration: LocalFarm.Configuration) async throws {

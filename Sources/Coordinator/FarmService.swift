@@ -1,0 +1,169 @@
+import CompositionModel
+import ContentStorage
+package import Digest
+package import FarmAPI
+package import FarmModel
+import Jobs
+import Logging
+import Wire
+
+/// What a client can ask of the farm, whatever way it comes: the wire's handler and every other face decode a request,
+/// call this, and encode the answer. The rules are here.
+///
+/// Throws `FarmError`, or the error of a disk that fails.
+package struct FarmService: Sendable {
+  /// How many files one request may ask about.
+  private static let mostContents = 10_000
+
+  private let coordinator: CoordinatorService
+
+  package init(_ coordinator: CoordinatorService) {
+    self.coordinator = coordinator
+  }
+
+  /// A file of which a client asks whether the farm has it.
+  package struct OfferedFile: Sendable, Hashable {
+    package var content: Content
+    /// Where the client has it, which may be under the farm's media root.
+    package var file: String
+
+    package init(content: Content, file: String) {
+      self.content = content
+      self.file = file
+    }
+  }
+
+  // MARK: Submitting
+
+  /// The digests of those that the farm has neither in its content store nor under its media root.
+  package func missing(_ files: [OfferedFile]) async throws -> [SHA256Digest] {
+    guard files.count <= Self.mostContents else {
+      throw FarmError(.invalid, "the request lists more than \(Self.mostContents) files")
+    }
+    var missing: [SHA256Digest] = []
+    for entry in files {
+      try Task.checkCancellation()
+      // Each file by itself, so that the requests of several clients are in turn.
+      let isThere = try await BlockingWork.run(.hashing) { [locator = coordinator.content] in
+        locator.has(entry.content, hint: entry.file)
+      }
+      if !isThere { missing.append(entry.content.digest) }
+    }
+    return missing
+  }
+
+  /// Submits a document whose media the farm has.
+  package func submit(_ submission: Submission) async throws -> SubmissionReply {
+    try await withStore { try await JobSubmission(coordinator).submit(submission) }
+  }
+
+  /// Probes the media of a document and plans it. Nothing is rendered but still pictures.
+  package func inspect(_ request: InspectionRequest) async throws -> InspectionReply {
+    try await withStore { try await Inspection(coordinator).answer(request) }
+  }
+
+  // MARK: Jobs
+
+  /// Jobs, newest first, without tasks.
+  package func jobs(_ query: JobQuery) async throws -> JobList {
+    try await withStore {
+      let after = query.after.map { JobID($0) }
+      if let after, try await coordinator.store.summary(of: after) == nil {
+        throw FarmError(.notFound, "there is no job \(after)")
+      }
+      var list = JobList()
+      list.notices = await coordinator.notices
+      list.jobs = try await coordinator.status.statuses(
+        limit: min(query.limit, JobQuery.mostLimit), after: after, states: query.states)
+      return list
+    }
+  }
+
+  /// Nil: there is no such job.
+  package func status(of job: JobID, withTasks: Bool = false) async throws -> JobStatus? {
+    try await withStore {
+      let reader = await coordinator.status
+      guard var status = try await reader.status(of: job) else { return nil }
+      if withTasks { status.tasks = try await reader.tasks(of: job) }
+      return status
+    }
+  }
+
+  /// What holds up the whole farm, for a person.
+  package var notices: [String] { get async { await coordinator.notices } }
+
+  /// The status of a job now and at each change, until it has ended; nil if there is no such job. The reader throws
+  /// `FarmError` if the job store has failed for good.
+  package func watch(_ job: JobID) async -> AsyncThrowingStream<JobStatus?, any Error> {
+    await coordinator.watches.watch(job)
+  }
+
+  /// Stops a job. Returns the state that it is in then; nil if there is no such job.
+  package func cancel(_ job: JobID) async throws -> JobState? {
+    try await withStore {
+      let before = try await coordinator.store.summary(of: job)?.job.state
+      let state = try await coordinator.store.cancel(job)
+      if state == .cancelled, before != .cancelled { await coordinator.reportEnd(of: job) }
+      return state
+    }
+  }
+
+  /// Takes up a job that has failed or was cancelled where it stopped.
+  package func retry(_ job: JobID) async throws -> RetryReply {
+    try await withStore { try await JobRetry(coordinator).retry(job) }
+  }
+
+  /// Deletes a job that has ended. Its film may be removed from the content store afterwards.
+  package func delete(_ job: JobID) async throws -> DeleteReply {
+    try await withStore {
+      guard try await coordinator.store.delete(job) else {
+        return DeleteReply(isDeleted: false, state: try await coordinator.store.summary(of: job)?.job.state)
+      }
+      await coordinator.facts.forget(job)
+      coordinator.events.emit(.jobDeleted(job: job.description))
+      return DeleteReply(isDeleted: true)
+    }
+  }
+
+  /// Records that a client has the film of a job. A failure is only logged: the film is kept for longer than it has to
+  /// be.
+  package func markFetched(_ job: JobID) async {
+    do throws(JobStoreError) {
+      try await coordinator.store.markFetched(job)
+    } catch {
+      await coordinator.report(error, "fetched film not recorded")
+    }
+  }
+
+  // MARK: Workers
+
+  /// The workers of all coordinators of the farm.
+  package func workers() async throws -> [WorkerStatus] {
+    try await withStore { try await coordinator.store.workers().map { WorkerStatus($0) } }
+  }
+
+  // MARK: Events
+
+  /// Everything that this coordinator sees happen from now on, in order. A reader that falls far behind loses the
+  /// oldest.
+  package func events() -> AsyncStream<FarmEvent> { coordinator.events.stream() }
+
+  // MARK: The store
+
+  /// Throws `FarmError` in place of what the job store throws.
+  private func withStore<R>(_ body: () async throws -> R) async throws -> R {
+    do {
+      return try await body()
+    } catch let error as JobStoreError {
+      if error.code == .unavailable { await coordinator.storeFailed(error) }
+      throw FarmError(error)
+    }
+  }
+}
+
+extension FarmError {
+  /// What a client receives when the store could not carry out its request.
+  init(_ error: JobStoreError) {
+    self.init(.unavailable, "the coordinator's job store: \(error)")
+  }
+}

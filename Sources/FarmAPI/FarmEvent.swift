@@ -1,0 +1,49 @@
+package import FarmModel
+
+/// One thing that has happened in a farm, as a coordinator has seen it.
+package enum FarmEvent: Sendable, Hashable, Codable {
+  /// A task, and what it makes.
+  package struct Task: Sendable, Hashable, Codable {
+    package var job: String
+    package var ordinal: Int
+    package var label: String
+
+    package init(job: String, ordinal: Int, label: String) {
+      self.job = job
+      self.ordinal = ordinal
+      self.label = label
+    }
+  }
+
+  package struct Worker: Sendable, Hashable, Codable {
+    package var name: String
+    package var id: String
+
+    package init(name: String, id: String) {
+      self.name = name
+      self.id = id
+    }
+  }
+
+  case jobSubmitted(job: String, name: String, files: Int, priority: Int32)
+  /// - `isMeasuring`: Its segments are measured first, and it is planned once more.
+  /// - `seconds`: How long planning took.
+  case jobPlanned(
+    job: String, name: String, tasks: Int, cached: Int, frames: Int, seconds: Double, isMeasuring: Bool)
+  /// It is planned again for another build, because no worker of its build is connected.
+  case jobReplanned(job: String)
+  case jobRetried(job: String, name: String)
+  /// - `name`, `seconds`: From the submission. Nil: not known where it failed.
+  case jobEnded(job: String, name: String?, state: JobState, seconds: Double?, reason: String?)
+  case jobDeleted(job: String)
+  case taskGranted(Task, worker: String)
+  /// - `seconds`: From the grant. Nil: another coordinator granted it.
+  case taskDone(Task, worker: String, seconds: Double?)
+  case taskFailed(Task, worker: String, end: AttemptEnd, seconds: Double?, reason: String)
+  /// It was not renewed, or its task did not move.
+  case leaseExpired(Task)
+  case workerConnected(Worker)
+  case workerDisconnected(Worker)
+  /// - `reason`: Nil: it takes tasks again.
+  case workerPaused(Worker, reason: String?)
+}

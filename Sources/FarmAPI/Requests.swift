@@ -1,0 +1,166 @@
+package import CompositionModel
+package import Digest
+package import FarmModel
+package import FoundationEssentials
+
+/// A file of a document that a client submits.
+package struct SubmittedAsset: Sendable, Hashable, Codable {
+  /// In the document.
+  package var id: AssetID
+  /// The file's name in the document, for messages.
+  package var path: String
+  package var content: Content
+  /// Where the client has the file: an absolute path, which the farm may have under its media root.
+  package var file: String
+
+  package init(id: AssetID, path: String, content: Content, file: String) {
+    self.id = id
+    self.path = path
+    self.content = content
+    self.file = file
+  }
+}
+
+/// A document that is submitted, and how.
+package struct Submission: Sendable, Hashable, Codable {
+  /// The longest document, in bytes.
+  package static let longestDocument = 4 << 20
+
+  /// The document's bytes.
+  package var document: Data
+  package var assets: [SubmittedAsset]
+  /// For people: the document's file name.
+  package var name = ""
+  /// Jobs of a higher priority go first.
+  package var priority: Int32 = 0
+  /// As a document writes a time, such as `5` or `90f`; empty is the default.
+  package var segmentDuration = ""
+  /// The output's path, whose extension selects the container; empty if the document's `export.to` does.
+  package var output = ""
+  /// Chosen by the client, unique to this submission: 1 to 64 visible ASCII characters, or empty. A submission that is
+  /// sent again is answered with the job that it made.
+  package var id = ""
+  /// Whether damaged media fail the job.
+  package var strictMedia = false
+  /// Whether a warning about the document fails the job, before anything is rendered.
+  package var strict = false
+
+  package init(document: Data, assets: [SubmittedAsset]) {
+    self.document = document
+    self.assets = assets
+  }
+}
+
+package struct SubmissionReply: Sendable, Hashable, Codable {
+  /// Nil: the document has problems.
+  package var job: String?
+  package var problems: [Problem]
+
+  package init(job: String? = nil, problems: [Problem] = []) {
+    self.job = job
+    self.problems = problems
+  }
+}
+
+/// Which jobs are listed, newest first.
+package struct JobQuery: Sendable, Hashable, Codable {
+  /// How many a list has if the query does not say.
+  package static let defaultLimit = 200
+  package static let mostLimit = 1000
+
+  /// At most `mostLimit`.
+  package var limit = defaultLimit
+  /// Only jobs that were submitted before this one. Nil: from the newest on.
+  package var after: String?
+  /// Only jobs in these states. Empty: in any.
+  package var states: [JobState] = []
+
+  package init() {}
+}
+
+/// What the farm answers to a `JobQuery`.
+package struct JobList: Sendable, Hashable, Codable {
+  /// Newest first, without tasks.
+  package var jobs: [JobStatus] = []
+  /// What holds up the whole farm, for a person.
+  package var notices: [String] = []
+
+  package init() {}
+}
+
+package struct RetryReply: Sendable, Hashable, Codable {
+  /// The state that the job is in now. Nil: there is no such job.
+  package var state: JobState?
+  /// Why the job was not taken up. Nil: it was.
+  package var refusal: String?
+
+  package init(state: JobState? = nil, refusal: String? = nil) {
+    self.state = state
+    self.refusal = refusal
+  }
+}
+
+package struct DeleteReply: Sendable, Hashable, Codable {
+  package var isDeleted: Bool
+  /// Of a job that was not deleted. Nil: there is no such job.
+  package var state: JobState?
+
+  package init(isDeleted: Bool, state: JobState? = nil) {
+    self.isDeleted = isDeleted
+    self.state = state
+  }
+}
+
+/// For `check`, `plan`, `probe` and `image`: the assets are probed and the document is planned; nothing is rendered but
+/// still pictures.
+package struct InspectionRequest: Sendable, Hashable, Codable {
+  /// Empty: the assets are only described.
+  package var document: Data
+  package var assets: [SubmittedAsset]
+  /// As in a `Submission`.
+  package var segmentDuration = ""
+  /// As in a `Submission`.
+  package var output = ""
+  /// The still pictures that are asked for: of the film, or, with an empty document, of the one asset.
+  package var images: ImageRequest?
+
+  package init(document: Data = Data(), assets: [SubmittedAsset]) {
+    self.document = document
+    self.assets = assets
+  }
+}
+
+package struct InspectionReply: Sendable, Hashable, Codable {
+  package var problems: [Problem] = []
+  /// Nil if there are problems, or no document.
+  package var plan: PlanReport?
+  /// Of the assets that could be probed.
+  package var descriptions: [AssetID: AssetDescription] = [:]
+  /// Nil: none were asked for, or there are problems.
+  package var images: ImageReply?
+
+  package init() {}
+}
+
+/// Why the farm does not carry out a request.
+package struct FarmError: Error, Sendable, Hashable, CustomStringConvertible {
+  package enum Code: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The request has no meaning, or breaks a limit.
+    case invalid
+    /// It names a job that does not exist.
+    case notFound
+    /// The job store does not answer now.
+    case unavailable
+  }
+
+  package var code: Code
+  /// For a person: what was wrong, and what would be right.
+  package var message: String
+
+  package init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  package var description: String { message }
+}

@@ -1,0 +1,134 @@
+import CompositionModel
+import Digest
+import FarmAPI
+import FarmModel
+import Foundation
+import SwiftProtobuf
+import SystemSupport
+import Testing
+import Wire
+
+@testable import FarmWire
+
+/// What the farm reports is the same on the other side of the wire, and in JSON.
+struct StatusMessageTests {
+  /// Every member has a value that is not its default.
+  private var status: JobStatus {
+    var status = JobStatus(job: "k3v9x2m4q7ab", name: "film.json", state: .rendering)
+    status.priority = -3
+    (status.framesDone, status.framesTotal) = (640, 1001)
+    (status.segmentsDone, status.segmentsTotal, status.segmentsCached) = (2, 7, 1)
+    (status.filesDone, status.filesTotal, status.measuredDone, status.measuredTotal) = (3, 4, 5, 6)
+    status.running = 2
+    (status.hasAudio, status.audioDone) = (true, true)
+    status.build = "sheaf 0.1.0; x86-64"
+    status.shortBuild = ShortBuild.of("sheaf 0.1.0; x86-64")
+    (status.submittedSecondsAgo, status.elapsedSeconds, status.renderingSeconds) = (125.5, 93.25, 4.125)
+    status.wait = JobWait(.memory, "a task needs about 7168 MiB")
+    status.notices = ["the disk is full"]
+    status.error = "a damaged file"
+    status.problems = [Problem(pointer: "/tracks/0", message: "no clip")]
+    status.output = .init(Content(digest: .of([7]), size: 5_000_000_000))
+    status.damage = [
+      DamageReport(
+        path: "a.mov", track: 1, type: .audio, count: 12, places: [.init(sourceSeconds: 3.2, filmSeconds: 1.12)]),
+      DamageReport(path: "b.mov", track: 0, type: .video, count: 1, places: []),
+    ]
+    status.setWarnings([
+      Problem(pointer: "", message: "odd"),
+      Problem(pointer: "/assets/a", message: "left out", loss: Loss(what: .track, track: 3)),
+      Problem(pointer: "/assets/b", message: "left out", loss: Loss(what: .chapter, track: nil)),
+    ])
+    var first = OutputReport(file: "high.mp4")
+    first.container = "mp4"
+    first.video = .init(codec: "h264", width: 1280, height: 720, bitRate: 3_000_000, quality: nil)
+    first.audio = .init(codec: "aac", sampleRate: 48000, channels: 2, bitRate: 128_000)
+    var second = OutputReport(file: "low.mp4")
+    second.container = "mp4"
+    second.video = .init(codec: "h264", width: 640, height: 360, bitRate: nil, quality: 23.5)
+    status.outputs = [first, second, OutputReport(file: "sound.m4a")]
+    var task = TaskStatus(task: "k3v9x2m4q7ab/1", kind: .video, state: .running)
+    (task.label, task.ordinal, task.epoch) = ("frames 0..299", 1, 4)
+    (task.worker, task.workerName, task.secondWorker, task.secondWorkerName) = ("id-a", "anna", "id-b", "bert")
+    (task.done, task.work, task.ranSeconds, task.cached) = (40, 300, 12.5, true)
+    task.setAttempts([
+      .init(
+        epoch: 1, worker: "id-c", workerName: "carl", ranSeconds: 3.5, end: .crashed, message: "signal 11",
+        process: ProcessEnd(exitCode: 1, signal: 11, cpuMilliseconds: 1500, peakBytes: 4096, log: "the end\n")),
+      .init(epoch: 2, worker: "id-d", end: .released, message: "a full disk"),
+    ])
+    status.tasks = [task, TaskStatus(task: "k3v9x2m4q7ab/0", kind: .probe, state: .done)]
+    return status
+  }
+
+  @Test func `a status is the same on the other side of the wire`() {
+    #expect(JobStatus(Sheaf_JobStatus(status), notices: status.notices) == status)
+    let bare = JobStatus(job: "j", state: .probing)
+    #expect(JobStatus(Sheaf_JobStatus(bare)) == bare)
+  }
+
+  @Test func `a worker is the same on the other side of the wire`() {
+    var worker = WorkerStatus(name: "anna", id: "id-a")
+    (worker.slots, worker.busy, worker.build, worker.shortBuild) = (8, 3, "b", ShortBuild.of("b"))
+    (worker.connectedSeconds, worker.coordinator) = (61.5, "farm:7433")
+    (worker.taskMemory, worker.paused) = (2 << 30, "its disk is full")
+    #expect(WorkerStatus(Sheaf_WorkersReply.Worker(worker)) == worker)
+    let bare = WorkerStatus(name: "bert", id: "id-b")
+    #expect(WorkerStatus(Sheaf_WorkersReply.Worker(bare)) == bare)
+  }
+
+  @Test func `a status is the same after JSON, and has the keys that scripts rely on`() throws {
+    let json = try JSONCoding.encoder.encode(status)
+    #expect(try JSONDecoder().decode(JobStatus.self, from: json) == status)
+    let object = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+    #expect(
+      object.keys.sorted() == [
+        "audioDone", "build", "damage", "elapsedSeconds", "error", "filesDone", "filesTotal", "framesDone",
+        "framesTotal", "hasAudio", "job", "losses", "measuredDone", "measuredTotal", "name", "notices", "output",
+        "outputs", "priority", "problems", "renderingSeconds", "running", "segmentsCached", "segmentsDone",
+        "segmentsTotal", "shortBuild", "state", "submittedSecondsAgo", "tasks", "waitReason", "waitsFor", "warnings",
+      ])
+    #expect(object["waitsFor"] as? String == "a task needs about 7168 MiB" && object["state"] as? String == "rendering")
+    #expect((object["losses"] as? [Any])?.count == 2)
+    let task = try #require((object["tasks"] as? [[String: Any]])?.first)
+    #expect(
+      task.keys.sorted() == [
+        "attempts", "cached", "done", "epoch", "error", "kind", "label", "ordinal", "ranSeconds", "secondWorker",
+        "secondWorkerName", "state", "task", "work", "worker", "workerName",
+      ])
+    let attempt = try #require((task["attempts"] as? [[String: Any]])?.first)
+    #expect(
+      attempt.keys.sorted() == [
+        "cpuSeconds", "end", "epoch", "exitCode", "log", "message", "peakBytes", "ranSeconds", "signal", "worker",
+        "workerName",
+      ])
+  }
+
+  @Test func `what a later version has sent is unknown and not wrong`() throws {
+    var message = Sheaf_JobStatus(status)
+    message.state = .UNRECOGNIZED(99)
+    message.waitReason = "moon"
+    message.tasks[0].kind = .UNRECOGNIZED(99)
+    message.tasks[0].state = .unspecified
+    message.tasks[0].endedAttempts[0].end = .UNRECOGNIZED(99)
+    message.warnings[1].lost = "smell"
+    let read = JobStatus(message)
+    #expect(read.state == nil && !read.hasEnded && read.waitReason == .other && read.waitsFor == status.waitsFor)
+    #expect(read.tasks[0].kind == nil && read.tasks[0].state == nil && read.tasks[0].attempts[0].end == nil)
+    #expect(read.warnings.count == 3 && read.losses.count == 1)
+    let json = try JSONCoding.encoder.encode(read)
+    #expect(String(decoding: json, as: UTF8.self).contains(#""state":"unknown""#))
+    #expect(try JSONDecoder().decode(JobStatus.self, from: json).state == nil)
+  }
+
+  @Test func `numbers that no farm has are limited`() {
+    var message = Sheaf_JobStatus()
+    (message.framesDone, message.framesTotal) = (.max, .max)
+    (message.elapsedMilliseconds, message.submittedMillisecondsAgo) = (.min, .max)
+    message.tasks = [.with { ($0.done, $0.work, $0.ranMilliseconds) = (.max, .max, .min) }]
+    let read = JobStatus(message)
+    #expect(read.framesDone == .max && read.tasks[0].work == .max)
+    // And back: no number ends a process.
+    #expect(Sheaf_JobStatus(read).framesTotal == UInt64(Int.max))
+  }
+}
