@@ -298,7 +298,8 @@ let package = Package(
     .testTarget(
       name: "FarmTests",
       dependencies: [
-        "SheafCLI", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "SystemSupport", "TestMedia", "TestPrograms",
+        "SheafCLI", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "Client", "ContentStorage", "FarmAPI", "LocalFarm",
+        "SystemSupport", "TestMedia", "TestPrograms",
       ],
       swiftSettings: strict),
   ],

@@ -18,6 +18,18 @@ package final class ContentLocator: Sendable {
   private let root: String?
   /// Paths of files under the media root, resolved, by the digest that they had.
   private let places = Mutex(RecentTable<SHA256Digest, String>(maximumCount: 20_000))
+  /// What other clients have named for the same content, which is looked for when that file is gone.
+  private let others = Mutex(RecentTable<SHA256Digest, OtherFiles>(maximumCount: 20_000))
+
+  private struct OtherFiles: Sendable {
+    /// In bytes, of the content.
+    var size: Int64
+    /// The latest is the last.
+    var hints: [String] = []
+  }
+
+  /// The most that are remembered of one content.
+  private static let maximumOthers = 8
 
   /// The most ends of a path that are searched for under the media root.
   private static let maximumEnds = 32
@@ -48,7 +60,11 @@ package final class ContentLocator: Sendable {
     let known = place(of: content.digest, root)
     for path in candidates(known, hint, root) {
       guard let found = resolved(path, content, root) else { continue }
-      if found != known { record(found, for: content.digest) }
+      if found != known {
+        record(found, for: content.digest)
+      } else if !hint.isEmpty, hint != known {
+        remember(hint, for: content)
+      }
       return true
     }
     return false
@@ -222,8 +238,33 @@ package final class ContentLocator: Sendable {
 
   // MARK: Places
 
-  /// Where the content was found before. The path is under the media root.
+  /// Where the content was found before, or, if that file is gone, where another client has named one that is the
+  /// content. The path is under the media root.
   private func place(of digest: SHA256Digest, _ root: String) -> String? {
+    guard let known = recordedPlace(of: digest, root) else { return nil }
+    guard let others = others.withLock({ $0.value(for: digest) }) else { return known }
+    var status = stat()
+    if stat(known, &status) == 0, Int64(status.st_size) == others.size { return known }
+    let content = Content(digest: digest, size: others.size)
+    for path in others.hints.reversed().flatMap({ candidates(nil, $0, root) }) where path != known {
+      guard let found = resolved(path, content, root) else { continue }
+      record(found, for: digest)
+      return found
+    }
+    return known
+  }
+
+  private func remember(_ hint: String, for content: Content) {
+    others.withLock { others in
+      var files = others.value(for: content.digest) ?? OtherFiles(size: content.size)
+      guard hint.utf8.count < Self.maximumPath, files.hints.last != hint else { return }
+      files.hints.removeAll { $0 == hint }
+      files.hints = (files.hints + [hint]).suffix(Self.maximumOthers)
+      others.insert(files, for: content.digest)
+    }
+  }
+
+  private func recordedPlace(of digest: SHA256Digest, _ root: String) -> String? {
     if let path = places.withLock({ $0.value(for: digest) }) { return path }
     guard let path = store.text(of: store.entry("places", digest), limit: 2 * Self.maximumPath),
       path.hasPrefix(root + "/"), !path.split(separator: "/").contains("..")

@@ -20,6 +20,9 @@ package struct LocalFarm: Sendable {
     package var storeLimit: Int64
     /// The worker's program; nil: `sheaf-worker`.
     package var workerExecutable: String?
+    /// How long the farm stays when nothing in this process uses it any more; nil: it is one of its own, and ends with
+    /// its use.
+    package var idleTime: Duration?
     /// The digests of files and of their blocks, for the farm and for the client in the same process. They are kept in
     /// the cache of the farm's worker: no command reads a file for its digest again that has not changed, and neither
     /// does the worker.
@@ -43,10 +46,18 @@ package struct LocalFarm: Sendable {
   package let endpoint: CoordinatorClient.Endpoint
   package let store: ContentStore
 
-  /// Starts a farm, runs `body`, and stops the farm. Throws what `body` throws, or why the farm cannot go on.
+  /// Runs `body` on a farm that is started for it, or on one that stays (`Configuration.idleTime`). Throws what `body`
+  /// throws, or why the farm cannot go on.
   package static func run<R: Sendable>(
-    _ configuration: Configuration,
-    _ body: @escaping @Sendable (LocalFarm) async throws -> R
+    _ configuration: Configuration, _ body: @escaping @Sendable (LocalFarm) async throws -> R
+  ) async throws -> R {
+    guard let idle = configuration.idleTime else { return try await start(configuration, body) }
+    return try await KeptFarms.shared.run(configuration, idle: idle, body)
+  }
+
+  /// Starts a farm, runs `body`, and stops the farm.
+  static func start<R: Sendable>(
+    _ configuration: Configuration, _ body: @escaping @Sendable (LocalFarm) async throws -> R
   ) async throws -> R {
     let executable = try LocalWorker.find(configuration.workerExecutable)
     let store: ContentStore

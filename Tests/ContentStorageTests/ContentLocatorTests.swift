@@ -49,6 +49,25 @@ struct ContentLocatorTests {
     #expect(throws: ContentStoreError.self) { try locator.read(film.digest, offset: 0, length: 8) }
   }
 
+  /// Two films have the same clip, each in its own folder, and one of the folders is removed.
+  @Test func `content whose file is gone is read where another client has named it`() throws {
+    let first = try write("the film", "media/film.mov")
+    let second = try write("the film", "media/2024/june/copy.mov")
+    #expect(locator.has(film, hint: first) && locator.has(film, hint: "/mnt/studio/2024/june/copy.mov"))
+    #expect(locator.sharedPath(of: film) == "film.mov")
+    try FileManager.default.removeItem(atPath: first)
+    #expect(locator.sharedPath(of: film) == "2024/june/copy.mov" && locator.problem(withShared: film) == nil)
+    #expect(try locator.read(film.digest, offset: 4, length: 100, verifying: true) == Data("film".utf8))
+    // And back, when that one has become another file.
+    _ = try write("the film", "media/film.mov")
+    #expect(locator.has(film, hint: first))
+    _ = try write("the cat, longer", "media/2024/june/copy.mov")
+    #expect(locator.sharedPath(of: film) == "film.mov")
+    try FileManager.default.removeItem(atPath: first)
+    try FileManager.default.removeItem(atPath: second)
+    #expect(locator.problem(withShared: film)?.reason == "is not there")
+  }
+
   @Test func aFileThatMayNotBeReadSaysSoAndMayBeReadableAgain() throws {
     let file = try write("the film", "media/film.mov")
     #expect(locator.has(film, hint: file) && locator.problem(withShared: film) == nil)

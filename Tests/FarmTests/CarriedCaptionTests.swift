@@ -49,7 +49,7 @@ import Testing
           "export": { "to": "film.\(container)", "optimizeForNetworkUse": true, "video": { "codec": "\(video)" } } }
         """, to: "\(container).json")
       let film = files.path("film.\(container)")
-      let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+      let render = try await TestFilm.render(edit, film)
       try #require(render.status == 0, "\(container): \(render.errors)")
       let streams = try await Command.output(
         "ffprobe", "-v", "error", "-select_streams", "s", "-show_entries",
@@ -112,7 +112,7 @@ import Testing
           "export": { "to": "film.\(container)", "video": { "codec": "\(video)" } } }
         """, to: "\(container).json")
       let film = files.path("film.\(container)")
-      let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+      let render = try await TestFilm.render(edit, film)
       try #require(render.status == 0, "\(container): \(render.errors)")
       func stored(_ track: Int) async throws -> String {
         try await Command.output(
@@ -156,7 +156,7 @@ import Testing
         "export": { "to": "film.mp4" } }
       """, to: "edit.json")
     let film = files.path("film.mp4")
-    let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+    let render = try await TestFilm.render(edit, film)
     try #require(render.status == 0, "\(render.errors)")
     func text(_ track: Int) async throws -> String? {
       try await Command.output("ffmpeg", "-v", "error", "-i", film, "-map", "0:s:\(track)", "-f", "srt", "-")

@@ -84,7 +84,7 @@ struct CarriedMediaTests {
         "tracks": [ { "type": "video", "sound": true, "clips": [ \(clips) ] } ],
         "export": { "to": "\(film)", "preset": "passthrough"\(export) } }
       """, to: "edit.json")
-    let result = try await Command.sheaf("render", edit, "--store", files.path("store"), "--json").run()
+    let result = try await TestFilm.render(edit)
     try #require(result.status == 0, "\(result.errors)")
     return try JSONDecoder().decode(Report.self, from: Data(result.output.utf8))
   }
@@ -263,7 +263,7 @@ struct CarriedMediaTests {
           { "asset": "x", "use": "0..2" }, { "asset": "y", "use": "1..3" } ] } ],
         "export": { "to": "\(film)", "preset": "passthrough" } }
       """, to: "join.json")
-    let result = try await Command.sheaf("render", edit, "--store", files.path("store"), "--json").run()
+    let result = try await TestFilm.render(edit)
     try #require(result.status == 0, "\(result.errors)")
     return try JSONDecoder().decode(Report.self, from: Data(result.output.utf8))
   }

@@ -131,7 +131,7 @@ struct CodecFilmTests {
     ] {
       let edit = try files.write(Self.edit("sound.\(container)", "true", #"{"sampleRate": 48000}"#), to: "edit.json")
       let output = files.path("sound.\(container)")
-      let render = try await Command.sheaf("render", edit, "-o", output, "--store", files.path("store")).run()
+      let render = try await TestFilm.render(edit, output)
       try #require(render.status == 0, "\(container): \(render.errors)")
       let sound = try await peak(output)
       #expect(abs(sound.sample - 48_000) <= 1 && count.contains(sound.count), "\(container): \(sound)")

@@ -51,9 +51,7 @@ struct DamagedMediaTests {
     var films: [[String]] = []
     for (number, duration) in ["1", "2", "1", "60"].enumerated() {
       let film = files.path("film\(number).mkv")
-      let render = try await Command.sheaf(
-        "render", edit, "-o", film, "--store", files.path("store"), "--segment-duration", duration, "--json"
-      ).run()
+      let render = try await TestFilm.render(edit, film, segmentDuration: duration)
       try #require(render.status == 0, "\(render.errors)")
       let summary = try JSONDecoder().decode(Summary.self, from: Data(render.output.utf8))
       let damage = try #require(summary.damage.first)

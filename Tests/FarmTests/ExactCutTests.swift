@@ -55,7 +55,7 @@ struct ExactCutTests {
     defer { files.remove() }
     let edit = try files.write(Self.document(rate: rate, pieces: Self.pieces, sound: false), to: "edit.json")
     let film = files.path("film.mkv")
-    let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+    let render = try await TestFilm.render(edit, film)
     try #require(render.status == 0, "\(render.errors)")
 
     let sources = try await Self.sources.value
@@ -102,7 +102,7 @@ struct ExactCutTests {
         "export": { "video": { "codec": "ffv1" }, "audio": { "codec": "pcm", "sampleRate": 44100, "channels": 2 } } }
       """, to: "edit.json")
     let film = files.path("film.mkv")
-    let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+    let render = try await TestFilm.render(edit, film)
     try #require(render.status == 0, "\(render.errors)")
 
     func samples(_ path: String) async throws -> [UInt32] {

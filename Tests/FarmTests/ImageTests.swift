@@ -189,7 +189,7 @@ struct ImageTests {
         "export": { "video": { "codec": "ffv1", "pixelFormat": "yuv420p" }, "audio": false } }
       """, to: "edit.json")
     let film = files.path("film.mkv")
-    let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+    let render = try await TestFilm.render(edit, film)
     try #require(render.status == 0, "\(render.errors)")
     let (report, result) = try await image(edit, "--at", "0.5,1.7,3.4,9", "-o", files.path("still%d.png"))
     #expect(result.status == 1 && report.pictures[3].file == nil)

@@ -27,9 +27,7 @@ struct JoinedStreamTests {
     var films: [Data] = []
     for duration in ["1", "60"] {
       let film = files.path("film-\(duration).mkv")
-      let render = try await Command.sheaf(
-        "render", edit, "-o", film, "--store", files.path("store"), "--segment-duration", duration
-      ).run()
+      let render = try await TestFilm.render(edit, film, segmentDuration: duration)
       try #require(render.status == 0, "\(render.errors)")
       #expect(try await FrameHashes.video(film, pixelFormat: "yuv420p").frames.map(\.hash) == expected)
       films.append(try Data(contentsOf: URL(fileURLWithPath: film)))
@@ -65,7 +63,7 @@ struct JoinedStreamTests {
         "export": { "to": "film.wav" } }
       """, to: "edit.json")
     let film = files.path("film.wav")
-    let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+    let render = try await TestFilm.render(edit, film)
     try #require(render.status == 0, "\(render.errors)")
     let duration = try await Command.output(
       "ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", film)

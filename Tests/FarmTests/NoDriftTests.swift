@@ -41,7 +41,7 @@ struct NoDriftTests {
         "export": { "video": { "codec": "ffv1" }, "audio": { "codec": "pcm", "sampleRate": 44100, "channels": 1 } } }
       """, to: "edit.json")
     let film = files.path("film.mkv")
-    let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+    let render = try await TestFilm.render(edit, film)
     try #require(render.status == 0, "\(render.errors)")
 
     let count = try await Command.output(

@@ -52,7 +52,7 @@ struct PassthroughPartTests {
         "tracks": [ { "type": "video", "sound": true, "clips": [ { "asset": "a", "use": "0..0.85" } ] } ],
         "export": { "preset": "passthrough", "to": "part.mp4" } }
       """, to: "late.json")
-    let result = try await run("render", edit)
+    let result = try await TestFilm.render(edit)
     try #require(result.status == 0, "\(result.errors)")
     #expect(try frames(files.path("part.mp4")) == Array(frames(files.path("source.mp4"))[..<21]))
   }
@@ -85,7 +85,7 @@ struct PassthroughPartTests {
           "tracks": [ { "type": "video", "clips": [ { "asset": "a", "use": "\(part)" } ] } ],
           "export": { "preset": "passthrough", "to": "part.\(container)" } }
         """, to: "part.json")
-      let result = try await run("render", edit)
+      let result = try await TestFilm.render(edit)
       #expect(result.status == 0, "\(part): \(result.errors)")
       let ends = bounds(part)
       #expect(try frames(files.path("part.\(container)")) == Array(all[ends[0]..<ends[1]]), "\(part)")
@@ -108,7 +108,7 @@ struct PassthroughPartTests {
       ),
       (#"{ "asset": "a", "use": "1.32..2" }, { "asset": "a", "use": "3..5.12" }"#, #""to": "used.mp4""#),
     ] {
-      let result = try await run("render", edit(clips, export))
+      let result = try await TestFilm.render(edit(clips, export))
       try #require(result.status == 0, "\(result.errors)")
     }
     #expect(FileManager.default.contentsEqual(atPath: ranged, andPath: used))
@@ -127,7 +127,7 @@ struct PassthroughPartTests {
       "chapters": [ { "at": 0, "title": "one" }, { "at": 3, "title": "two" } ]
       """, #""captions": [ { "asset": "c", "as": "track", "language": "deu" } ],"#,
       subtitles: #", { "type": "subtitle", "language": "eng", "clips": [ { "asset": "c", "at": 0.5 } ] }"#)
-    let result = try await run("render", path)
+    let result = try await TestFilm.render(path)
     try #require(result.status == 0, "\(result.errors)")
     let chapters = try Tool.ffprobe(
       "-show_chapters", "-show_entries", "chapter=start_time,end_time:chapter_tags=title", film)
@@ -158,8 +158,8 @@ struct PassthroughPartTests {
     try FileManager.default.moveItem(atPath: files.path("short.mp4"), toPath: files.path("source.mp4"))
     let film = files.path("film.\(container)")
     for chapters in ["", #", "chapters": [ { "at": 0, "title": "one" } ]"#] {
-      let result = try await run(
-        "render", edit(#"{ "asset": "a" }"#, #""to": "film.\#(container)", "timeRange": "3..5"\#(chapters)"#))
+      let result = try await TestFilm.render(
+        edit(#"{ "asset": "a" }"#, #""to": "film.\#(container)", "timeRange": "3..5"\#(chapters)"#))
       try #require(result.status == 0, "\(result.errors)")
       let types = try Tool.ffprobe("-show_entries", "stream=codec_type", film).flatMap(\.self)
       #expect(types.filter { $0 != "data" } == ["video"])
@@ -183,7 +183,7 @@ struct PassthroughPartTests {
         "tracks": [ { "type": "audio", "clips": [ { "asset": "n", "use": "1.23..3.23" } ] } ],
         "export": { "to": "film.\(container)", "preset": "passthrough" } }
       """, to: "edit.json")
-    let result = try await run("render", document)
+    let result = try await TestFilm.render(document)
     try #require(result.status == 0, "\(result.errors)")
     func samples(_ path: String) throws -> [Float] {
       let bytes = try Tool.run("ffmpeg", ["-v", "error", "-i", files.path(path), "-f", "f32le", "-"]).output
@@ -212,7 +212,7 @@ struct PassthroughPartTests {
         "tracks": [ { "type": "audio", "clips": [ { "asset": "n"\(use) } ] } ],
         "export": { "to": "film.mkv", "preset": "passthrough" } }
       """, to: "edit.json")
-    let result = try await run("render", document)
+    let result = try await TestFilm.render(document)
     try #require(result.status == 0, "\(result.errors)")
     func samples(_ path: String) throws -> [Float] {
       let bytes = try Tool.run("ffmpeg", ["-v", "error", "-i", path, "-f", "f32le", "-"]).output

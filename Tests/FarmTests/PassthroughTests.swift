@@ -33,7 +33,7 @@ struct PassthroughTests {
   }
 
   /// - Parameter clips: Of the asset `a`.
-  private func copySound(_ clips: String, of source: String, to film: String) async throws -> Command.Result {
+  private func copySound(_ clips: String, of source: String, to film: String) async throws -> TestFilm {
     try await render(
       try files.write(
         """
@@ -42,9 +42,7 @@ struct PassthroughTests {
         """, to: "edit.json"))
   }
 
-  private func render(_ edit: String) async throws -> Command.Result {
-    try await Command.sheaf("render", edit, "--store", files.path("store")).run()
-  }
+  private func render(_ edit: String) async throws -> TestFilm { try await TestFilm.render(edit) }
 
   /// The digests of a file's packets of a type.
   private func packets(_ path: String, _ stream: String) throws -> [Substring] {
@@ -177,7 +175,7 @@ struct PassthroughTests {
     defer { files.remove() }
     let source = Place.media("friday-rotated.mp4")
     #expect(try rotation(source) > 0)
-    func copy(_ video: String, to film: String) async throws -> Command.Result {
+    func copy(_ video: String, to film: String) async throws -> TestFilm {
       try await render(
         try files.write(
           """
@@ -205,7 +203,7 @@ struct PassthroughTests {
     let edit = try document(
       #"{ "asset": "a", "use": "3.6..5" }, { "asset": "a", "use": "1..2.4" }"#, to: film,
       assets: "\"a\": \"\(source)\"")
-    let result = try await render(edit)
+    let result = try await Command.sheaf("render", edit, "--store", files.path("store")).run()
     try #require(result.status == 0, "\(result.errors)")
     let farm = try await Farm(workers: 3, slots: 1)
     defer { farm.stop() }

@@ -12,14 +12,11 @@ struct StoredShapeTests {
       "-f", "lavfi", "-i", "testsrc2=size=384x288:rate=25:duration=1", "-c:v", "ffv1", files.path("clip.mkv"))
   }
 
-  private func render(_ name: String, _ export: String) async throws -> Command.Result {
+  private func render(_ name: String, _ export: String) async throws -> TestFilm {
     let edit = try files.write(
       #"{"sheaf": 1, "assets": {"a": "clip.mkv"}, "tracks": [{"clips": [{"asset": "a"}]}], "export": \#(export)}"#,
       to: "edit.json")
-    return try await Command(
-      executable: Command.sheaf().executable,
-      arguments: ["render", edit, "-o", files.path(name), "--store", files.path("store")]
-    ).run()
+    return try await TestFilm.render(edit, files.path(name))
   }
 
   private func shape(_ name: String) throws -> [[String]] {

@@ -17,16 +17,21 @@ public struct LocalRenderer: Sendable, Hashable {
   public var store: URL?
   /// How many tasks run at once. Nil: as many as there are processor cores.
   public var slots: Int?
+  /// How long the processes of the worker stay after their last use, for what the program does next. They end with the
+  /// program in any case. `.zero`: they end at once.
+  public var idleTime: Duration
 
-  public init(worker: URL? = nil, store: URL? = nil, slots: Int? = nil) {
+  public init(worker: URL? = nil, store: URL? = nil, slots: Int? = nil, idleTime: Duration = .seconds(5)) {
     self.worker = worker
     self.store = store
     self.slots = slots
+    self.idleTime = idleTime
   }
 
   func configuration() throws -> LocalFarm.Configuration {
     var configuration = try LocalFarm.Configuration(store: store?.path, slots: slots)
     configuration.workerExecutable = try worker?.path ?? Self.findWorker()
+    configuration.idleTime = idleTime > .zero ? idleTime : nil
     return configuration
   }
 
