@@ -161,8 +161,10 @@ package final class ContentLocator: Sendable {
   }
 
   /// Why the file under the media root at which the content was found before is not that content now. Nil if it is, or
-  /// if there is no such file known. Reads the file for its digest, unless it was read since it changed.
+  /// if there is no such file known, or if another client has named another file, which is the content. Reads the file
+  /// for its digest, unless it was read since it changed.
   package func problem(withShared content: Content) -> SharedFileProblem? {
+    replacePlace(of: content.digest)
     guard let root, let path = place(of: content.digest, root) else { return nil }
     let name = Self.relative(path, to: root)
     var status = stat()
@@ -238,20 +240,19 @@ package final class ContentLocator: Sendable {
 
   // MARK: Places
 
-  /// Where the content was found before, or, if that file is gone, where another client has named one that is the
-  /// content. The path is under the media root.
-  private func place(of digest: SHA256Digest, _ root: String) -> String? {
-    guard let known = recordedPlace(of: digest, root) else { return nil }
-    guard let others = others.withLock({ $0.value(for: digest) }) else { return known }
+  /// Looks for what other clients have named, if the file at which the content was found before is gone or has another
+  /// size. Reads files that may be the content for their digest.
+  private func replacePlace(of digest: SHA256Digest) {
+    guard let root, let known = place(of: digest, root), let others = others.withLock({ $0.value(for: digest) }) else {
+      return
+    }
     var status = stat()
-    if stat(known, &status) == 0, Int64(status.st_size) == others.size { return known }
+    if stat(known, &status) == 0, Int64(status.st_size) == others.size { return }
     let content = Content(digest: digest, size: others.size)
     for path in others.hints.reversed().flatMap({ candidates(nil, $0, root) }) where path != known {
       guard let found = resolved(path, content, root) else { continue }
-      record(found, for: digest)
-      return found
+      return record(found, for: digest)
     }
-    return known
   }
 
   private func remember(_ hint: String, for content: Content) {
@@ -264,7 +265,8 @@ package final class ContentLocator: Sendable {
     }
   }
 
-  private func recordedPlace(of digest: SHA256Digest, _ root: String) -> String? {
+  /// Where the content was found before. The path is under the media root.
+  private func place(of digest: SHA256Digest, _ root: String) -> String? {
     if let path = places.withLock({ $0.value(for: digest) }) { return path }
     guard let path = store.text(of: store.entry("places", digest), limit: 2 * Self.maximumPath),
       path.hasPrefix(root + "/"), !path.split(separator: "/").contains("..")

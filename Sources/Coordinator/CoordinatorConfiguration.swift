@@ -71,6 +71,7 @@ package struct CoordinatorConfiguration: Sendable {
         $0.heartbeatMilliseconds = UInt32(clamping: policy.heartbeat.milliseconds)
         $0.leaseMilliseconds = UInt32(clamping: policy.lease.milliseconds)
         $0.maxChunkBytes = UInt32(WireProtocol.maximumChunk)
+        $0.hangMilliseconds = UInt32(clamping: policy.workerHang.milliseconds)
       })
   }
 

@@ -123,7 +123,7 @@ extension CoordinatorService {
     do throws(JobStoreError) {
       guard try await store.replan(job) else { return }
       await facts.forget(job)
-      events.emit(.jobReplanned(job: job.description))
+      events.emit(.jobReplanned(job: job.description, reason: .build))
     } catch {
       report(error, "job not planned again")
     }
@@ -145,7 +145,7 @@ extension CoordinatorService {
   }
 
   func changed() async {
-    claim(scheduler.handle(.changed))
+    claim(claimBatcher.handle(.changed))
     await changes.signal()
     mustPlanAgain = true
     lookForPlans()
@@ -223,7 +223,8 @@ extension CoordinatorService {
   func reportEnd(of job: JobID) async {
     // Only the log lacks it if the store does not answer now.
     guard let job = try? await store.summary(of: job)?.job, job.state.hasEnded else { return }
-    if job.purpose == .render {
+    // Several calls may find the same end, as of a job that is cancelled while it is planned.
+    if job.purpose == .render, endings.insert(job.id) {
       events.emit(
         .jobEnded(
           job: job.id.description, name: job.name, state: job.state, seconds: job.elapsed.seconds,
@@ -231,6 +232,9 @@ extension CoordinatorService {
     }
     await facts.forget(job.id)
   }
+
+  /// A job that had ended was taken up again.
+  func goesOn(_ job: JobID) { endings.remove(job) }
 
   private func reportExpired(_ leases: [Lease]) async {
     await reports.forget(leases)

@@ -25,7 +25,7 @@ extension CoordinatorService {
     workers[holder.worker] = worker
     pauses[holder.worker] = nil
     events.emit(.workerConnected(worker.asEvent))
-    claim(scheduler.handle(.joined(holder, slots: worker.slots, build: worker.build)))
+    claim(claimBatcher.handle(.joined(holder, slots: worker.slots, build: worker.build)))
     mustRegister = true
     hasJoined = true
     register()
@@ -47,7 +47,7 @@ extension CoordinatorService {
   }
 
   private func forget(_ worker: WorkerConnectionHandler) {
-    claim(scheduler.handle(.left(worker.holder)))
+    claim(claimBatcher.handle(.left(worker.holder)))
     answer(renewals.handle(.left(worker.holder), now: now))
   }
 
@@ -126,21 +126,21 @@ extension CoordinatorService {
   // MARK: Claims
 
   func setCapacity(of holder: Holder, to capacity: Int) {
-    claim(scheduler.handle(.capacity(holder, capacity)))
+    claim(claimBatcher.handle(.capacity(holder, capacity)))
   }
 
   /// Makes no claims while the coordinator drains, or the content store is away or its disk is low.
   func hold() {
-    claim(scheduler.handle(.held(isDraining || disk.holdsTasks)))
+    claim(claimBatcher.handle(.held(isDraining || disk.holdsTasks)))
   }
 
-  func claim(_ claims: [Scheduler.Claim]) {
+  func claim(_ claims: [ClaimBatcher.Claim]) {
     for claim in claims {
       Task { await self.carryOut(claim) }
     }
   }
 
-  private func carryOut(_ claim: Scheduler.Claim) async {
+  private func carryOut(_ claim: ClaimBatcher.Claim) async {
     var grants: [Grant] = []
     do throws(JobStoreError) {
       grants = try await store.claim(build: claim.build, slots: claim.slots)
@@ -152,12 +152,12 @@ extension CoordinatorService {
       let worker = workers[holder.worker]?.holder == holder ? workers[holder.worker] : nil
       Task {
         let undelivered = await worker?.grant(grants) ?? grants
-        self.claim(self.scheduler.handle(.delivered(holder, grants.count)))
+        self.claim(self.claimBatcher.handle(.delivered(holder, grants.count)))
         await self.release(undelivered)
       }
     }
     self.claim(
-      scheduler.handle(.claimed(build: claim.build, slots: claim.slots, granted: grants.map(\.holder))))
+      claimBatcher.handle(.claimed(build: claim.build, slots: claim.slots, granted: grants.map(\.holder))))
   }
 
   // MARK: Renewals

@@ -29,7 +29,7 @@ package actor CoordinatorService {
   // The workers, in CoordinatorService+workers.swift.
   var workers: [WorkerID: WorkerConnectionHandler] = [:]
   var pauses: [WorkerID: String] = [:]
-  var scheduler = Scheduler()
+  var claimBatcher = ClaimBatcher()
   var renewals = RenewalQueue()
   var left = LeftWorkers()
   var mustRegister = false
@@ -47,6 +47,8 @@ package actor CoordinatorService {
   var isLookingForPlans = false
   var mustPlanAgain = false
   var isDraining = false
+  /// The jobs whose end was reported.
+  var endings = ReportedEnds()
 
   private var clients: [Int: Task<Void, any Error>] = [:]
   private var nextClient = 0

@@ -43,6 +43,22 @@ final class FarmEvents: Sendable {
   }
 }
 
+/// The jobs whose end was reported, as far as they are remembered.
+struct ReportedEnds: Sendable {
+  private static let mostJobs = 10_000
+
+  private var jobs: Set<JobID> = []
+
+  /// False if it was reported already.
+  mutating func insert(_ job: JobID) -> Bool {
+    if jobs.count >= Self.mostJobs { jobs = [] }
+    return jobs.insert(job).inserted
+  }
+
+  /// The job goes on.
+  mutating func remove(_ job: JobID) { jobs.remove(job) }
+}
+
 extension FarmEvent {
   /// As the log has it.
   fileprivate var line: (level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata) {
@@ -60,10 +76,14 @@ extension FarmEvent {
           "seconds": "\(seconds)",
         ]
       )
-    case .jobReplanned(let job):
-      return (
-        .notice, "job planned again for another build, because no worker of its build is connected", ["job": "\(job)"]
-      )
+    case .jobReplanned(let job, let reason):
+      let message: Logger.Message =
+        switch reason {
+        case .build: "job planned again for another build, because no worker of its build is connected"
+        case .damagedResults: "job planned again, because results were damaged on the disk"
+        case .refusedPieces: "job planned again, because a piece does not fit"
+        }
+      return (.notice, message, ["job": "\(job)"])
     case .jobRetried(let job, let name): return (.info, "job taken up again", ["job": "\(job)", "name": "\(name)"])
     case .jobEnded(let job, let name, let state, let seconds, let reason):
       var metadata: Logger.Metadata = ["job": "\(job)"]

@@ -25,13 +25,22 @@ package enum FarmEvent: Sendable, Hashable, Codable {
     }
   }
 
+  /// Why a job is planned again.
+  package enum ReplanReason: String, Sendable, Hashable, Codable, CaseIterable {
+    /// No worker of its build is connected.
+    case build
+    /// Some of its results were damaged on the disk, and are made again.
+    case damagedResults
+    /// Some of its pieces do not fit, and are made again.
+    case refusedPieces
+  }
+
   case jobSubmitted(job: String, name: String, files: Int, priority: Int32)
   /// - `isMeasuring`: Its segments are measured first, and it is planned once more.
   /// - `seconds`: How long planning took.
   case jobPlanned(
     job: String, name: String, tasks: Int, cached: Int, frames: Int, seconds: Double, isMeasuring: Bool)
-  /// It is planned again for another build, because no worker of its build is connected.
-  case jobReplanned(job: String)
+  case jobReplanned(job: String, reason: ReplanReason)
   case jobRetried(job: String, name: String)
   /// - `name`, `seconds`: From the submission. Nil: not known where it failed.
   case jobEnded(job: String, name: String?, state: JobState, seconds: Double?, reason: String?)

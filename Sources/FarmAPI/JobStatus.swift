@@ -144,9 +144,10 @@ package struct TaskStatus: Sendable, Hashable, Codable {
     /// Nil if the worker has not reported the end of a task process.
     package var process: ProcessEnd? {
       guard let exitCode, let signal, let cpuSeconds, let peakBytes, let log else { return nil }
+      // A worker may have reported any number.
+      let milliseconds = Int64(exactly: (cpuSeconds * 1000).rounded()) ?? .max
       return ProcessEnd(
-        exitCode: exitCode, signal: signal, cpuMilliseconds: Int64((cpuSeconds * 1000).rounded()), peakBytes: peakBytes,
-        log: log)
+        exitCode: exitCode, signal: signal, cpuMilliseconds: milliseconds, peakBytes: peakBytes, log: log)
     }
   }
 

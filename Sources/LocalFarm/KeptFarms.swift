@@ -1,4 +1,5 @@
 import Synchronization
+import Wire
 
 /// The local farms of this process that stay for a while after their last use, so that a program that exports, probes
 /// and draws again and again starts its worker once. What uses the same store with the same settings shares one farm.
@@ -40,8 +41,8 @@ actor KeptFarms {
         } catch {
           result = .failure(error)
         }
-        start.set(result.flatMap { .failure(CancellationError()) })
         end.set(result)
+        start.set(result.flatMap { .failure(CancellationError()) })
       }
     }
   }
@@ -51,7 +52,12 @@ actor KeptFarms {
     var count = 0
     /// Counts the uses, so that a farm that was used again is kept.
     var number = 0
+    /// While the store is trimmed, after a use and before the next one.
+    var trimming: Task<Void, Never>?
   }
+
+  /// How long a use whose connection is lost waits for the reason: a farm that fails closes its connections first.
+  private static let longestEnd = Duration.seconds(5)
 
   private var uses: [Key: Use] = [:]
 
@@ -61,34 +67,73 @@ actor KeptFarms {
     _ configuration: LocalFarm.Configuration, idle: Duration, _ body: @escaping @Sendable (LocalFarm) async throws -> R
   ) async throws -> R {
     let key = Key(configuration)
+    let kept = begin(key, configuration)
+    await uses[key]?.trimming?.value
+    let result: Result<R, any Error>
+    do {
+      result = .success(try await Self.run(body, on: kept))
+    } catch {
+      result = .failure(await Self.reason(error, of: kept))
+    }
+    await end(key, kept, configuration.storeLimit, idle)
+    return try result.get()
+  }
+
+  private func begin(_ key: Key, _ configuration: LocalFarm.Configuration) -> Kept {
     var use = uses[key] ?? Use(kept: Kept(configuration))
+    // One that has failed meanwhile is not used again.
+    if use.kept.end.isSet { use = Use(kept: Kept(configuration)) }
     use.count += 1
     use.number += 1
     uses[key] = use
-    let kept = use.kept
-    defer { end(key, kept, idle) }
-    do {
-      return try await withThrowingTaskGroup(of: R?.self) { group in
-        group.addTask { try await body(kept.start.value()) }
-        group.addTask {
-          try await kept.end.value()
-          return nil
-        }
-        defer { group.cancelAll() }
-        while let ended = try await group.next() { if let result = ended { return result } }
-        throw CancellationError()
+    return use.kept
+  }
+
+  private static func run<R: Sendable>(
+    _ body: @escaping @Sendable (LocalFarm) async throws -> R, on kept: Kept
+  ) async throws -> R {
+    try await withThrowingTaskGroup(of: R?.self) { group in
+      group.addTask { try await body(kept.start.value()) }
+      group.addTask {
+        try await kept.end.value()
+        return nil
       }
-    } catch {
-      // One that failed is not used again.
-      if kept.end.isSet, uses[key]?.kept === kept { uses[key] = nil }
-      throw error
+      defer { group.cancelAll() }
+      while let ended = try await group.next() { if let result = ended { return result } }
+      throw CancellationError()
     }
   }
 
-  private func end(_ key: Key, _ kept: Kept, _ idle: Duration) {
+  /// Why the farm has ended, if that is why a connection was lost.
+  private static func reason(_ error: any Error, of kept: Kept) async -> any Error {
+    guard error is WireError, !Task.isCancelled else { return error }
+    return await withTaskGroup(of: (any Error)?.self) { group in
+      group.addTask {
+        do { try await kept.end.value() } catch is CancellationError { return nil } catch { return error }
+        return nil
+      }
+      group.addTask {
+        // Cancelled when the other one knows.
+        try? await Task.sleep(for: longestEnd)
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next()?.flatMap { $0 } ?? error
+    }
+  }
+
+  /// The last of several uses trims the store, as the end of a farm does, and lets the farm end after some time.
+  private func end(_ key: Key, _ kept: Kept, _ storeLimit: Int64, _ idle: Duration) async {
     guard uses[key]?.kept === kept else { return }
     uses[key]?.count -= 1
     guard let use = uses[key], use.count == 0 else { return }
+    if let farm = kept.start.known {
+      // In a task of its own: what was used is trimmed also if the user is cancelled.
+      let trimming = Task { await farm.trim(to: storeLimit) }
+      uses[key]?.trimming = trimming
+      await trimming.value
+      if uses[key]?.kept === kept { uses[key]?.trimming = nil }
+    }
     Task {
       try await Task.sleep(for: idle)
       guard let now = uses[key], now.kept === kept, now.number == use.number, now.count == 0 else { return }
@@ -109,6 +154,9 @@ private final class OneTime<Value: Sendable>: Sendable {
   private let state = Mutex(State())
 
   var isSet: Bool { state.withLock { $0.result != nil } }
+
+  /// Nil if it is not set, or an error.
+  var known: Value? { state.withLock { try? $0.result?.get() } }
 
   /// Does nothing if it is set already.
   func set(_ result: Result<Value, any Error>) {

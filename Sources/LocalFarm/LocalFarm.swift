@@ -45,6 +45,9 @@ package struct LocalFarm: Sendable {
 
   package let endpoint: CoordinatorClient.Endpoint
   package let store: ContentStore
+  private let usage: StoreUsage
+  /// Whether it goes on when what it is used for has ended.
+  private let isKept: Bool
 
   /// Runs `body` on a farm that is started for it, or on one that stays (`Configuration.idleTime`). Throws what `body`
   /// throws, or why the farm cannot go on.
@@ -92,7 +95,8 @@ package struct LocalFarm: Sendable {
         "SHEAF_MIN_FREE": ProcessEnvironment.value("SHEAF_MIN_FREE") ?? "32M",
       ])
     let farm = LocalFarm(
-      endpoint: CoordinatorClient.Endpoint(address: server.address, token: token), store: store)
+      endpoint: CoordinatorClient.Endpoint(address: server.address, token: token), store: store, usage: usage,
+      isKept: configuration.idleTime != nil)
     let result = try await withThrowingTaskGroup(of: R?.self) { group in
       group.addTask {
         try await service.run(server)
@@ -115,6 +119,25 @@ package struct LocalFarm: Sendable {
   }
 }
 
+extension LocalFarm {
+  /// Stops a job that nobody waits for any more. A farm that ends with its use stops all of them.
+  func cancel(_ job: String) async {
+    guard isKept else { return }
+    // In a task of its own, because the one that waited may be cancelled.
+    let cancelling = Task { [endpoint] in
+      try await CoordinatorClient.run(endpoint) { try await JobRun($0).cancel(job) }
+    }
+    // If the farm does not answer, it has ended, and the job with it.
+    _ = try? await cancelling.value
+  }
+
+  /// Trims the store, unless another farm uses it: that one trims it then. To be called when nothing uses this one.
+  func trim(to limit: Int64) async {
+    await usage.end(limit: limit)
+    usage.resume()
+  }
+}
+
 /// The use of a content store by the local farms of this machine: the last of them to end trims the store.
 struct StoreUsage: Sendable {
   private let store: ContentStore
@@ -127,6 +150,12 @@ struct StoreUsage: Sendable {
       _ = try retryingOnInterrupt("locking \(file.name)") { flock(file.descriptor, LOCK_SH) }
       return file
     }
+  }
+
+  /// Goes on after `end`. Blocks while another farm trims the store.
+  func resume() {
+    // It fails only if the file system has no locks, of which `init` would have thrown.
+    _ = try? retryingOnInterrupt("locking \(lock.name)") { flock(lock.descriptor, LOCK_SH) }
   }
 
   /// Trims the store unless another farm uses it: that one trims it then.

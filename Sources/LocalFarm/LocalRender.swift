@@ -139,7 +139,7 @@ package struct LocalRender: Sendable {
           // Each attempt is a job of its own.
           let submission = Submission(
             edit, assets, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia, strict: strict)
-          let status = try await job(run, submission, media, report)
+          let status = try await job(run, farm, submission, media, report)
           guard let film = status.output?.content else { throw CoordinatorClient.unexpected }
           let outputs = status.outputs ?? []
           do {
@@ -169,7 +169,7 @@ package struct LocalRender: Sendable {
 
   /// Submits the document, and waits until its job is done. Throws why it is not.
   private func job(
-    _ run: JobRun, _ submission: Submission, _ media: MediaWatch,
+    _ run: JobRun, _ farm: LocalFarm, _ submission: Submission, _ media: MediaWatch,
     _ report: @escaping @Sendable (JobStatus) -> Void
   ) async throws -> JobStatus {
     let (waits, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -177,9 +177,15 @@ package struct LocalRender: Sendable {
       return try await media.run(lookingAt: waits) {
         try await run.provide(submission.assets)
         let job = try await run.submit(submission)
-        let status = try await run.wait(for: job) { status in
-          if status.state != .done { report(status.withoutStart) }
-          if status.wait != nil { continuation.yield() }
+        let status: JobStatus
+        do {
+          status = try await run.wait(for: job) { status in
+            if status.state != .done { report(status.withoutStart) }
+            if status.wait != nil { continuation.yield() }
+          }
+        } catch {
+          await farm.cancel(job)
+          throw error
         }
         try status.requireDone()
         return status

@@ -62,11 +62,17 @@ package struct LocalWorker: Sendable {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
   }
 
+  /// A worker that has run for so long is not one that cannot start.
+  private static let soundRun = Duration.seconds(60)
+
   /// Keeps a worker running until the task is cancelled. Throws with the end of its standard error if it has ended
-  /// `maximumStarts` times, or if it cannot be started.
+  /// `maximumStarts` times, each within a minute, or if it cannot be started.
   package func supervise() async throws {
     var reason = ""
-    for _ in 0..<Self.maximumStarts {
+    var starts = 0
+    while starts < Self.maximumStarts {
+      let start = ContinuousClock.now
+      starts += 1
       do {
         reason = try await runOnce()
       } catch {
@@ -74,6 +80,7 @@ package struct LocalWorker: Sendable {
         throw CommandFailure(.work, "\(executable) cannot be started: \(error)")
       }
       if Task.isCancelled { return }
+      if ContinuousClock.now - start > Self.soundRun { starts = 0 }
     }
     throw CommandFailure(.work, "the worker ended \(Self.maximumStarts) times; its last message was: \(reason)")
   }

@@ -135,7 +135,8 @@ final class ProgressReport: Sendable {
           ? (shown.measuredDone, shown.measuredTotal) : (shown.framesDone, shown.framesTotal)
         guard state.filter.passes(done, of: total, key: key, at: now) else { return }
         Console.printError(ProgressLine.plain(shown, rate: tracked.rate, left: tracked.left, film: film))
-        for notice in shown.notices { Console.printError("  \(notice)") }
+        // What holds up the farm means nothing to a job that has ended.
+        for notice in shown.hasEnded ? [] : shown.notices { Console.printError("  \(notice)") }
         return
       }
       let width = terminal.width

@@ -73,6 +73,12 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "How long a task may go without any movement before it counts as hung, the same at all coordinators of a database; the default is 60s. [SHEAF_HANG_LIMIT]",
+      valueName: "time"))
+  var hangLimit: String?
+
+  @Option(
+    help: ArgumentHelp(
       "The most connections at once; the default is 1024. [SHEAF_MAX_CONNECTIONS]", valueName: "n"))
   var maxConnections: String?
 
@@ -103,7 +109,7 @@ struct ServeCommand: AsyncParsableCommand {
       let stop = StopSignals(logger: logger)
       await stop.listen()
       let content = try content(directory)
-      let jobs = try await connect(database, content.store, logger)
+      let jobs = try await connect(database, settings.policy, content.store, logger)
       let server = try await Self.bind(address, logger)
       let coordinator = CoordinatorService(
         store: jobs, content: content,
@@ -117,6 +123,9 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
+  /// Several heartbeats of a worker.
+  private static let shortestHang = Duration.seconds(15)
+
   private func settings(_ token: String?) throws -> CoordinatorConfiguration {
     var configuration = CoordinatorConfiguration(name: "", token: token)
     let connections = try Setting.number(
@@ -128,6 +137,13 @@ struct ServeCommand: AsyncParsableCommand {
       configuration.keepResults = time
     }
     if let time = try Setting.duration(keepJobs, "--keep-jobs", "SHEAF_KEEP_JOBS") { configuration.keepJobs = time }
+    if let limit = try Setting.duration(hangLimit, "--hang-limit", "SHEAF_HANG_LIMIT") {
+      guard limit >= Self.shortestHang else {
+        throw ValidationError(
+          "a hang limit is at least \(Self.shortestHang.components.seconds) s: workers report every 4 s")
+      }
+      configuration.policy.hang = limit * 2
+    }
     return configuration
   }
 
@@ -158,16 +174,18 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   /// Tries for some time, because the database may start later than the coordinator.
-  private func connect(_ url: String, _ content: ContentStore, _ logger: Logger) async throws -> PostgresJobStore {
+  private func connect(
+    _ url: String, _ policy: LeasePolicy, _ content: ContentStore, _ logger: Logger
+  ) async throws -> PostgresJobStore {
     let limit = ContinuousClock.now + .seconds(15)
     let isReplacing = Setting.flag(replaceStore, "SHEAF_REPLACE_STORE")
-    var attempt = await DatabaseAttempt.make(url, content, isReplacing: isReplacing)
+    var attempt = await DatabaseAttempt.make(url, policy, content, isReplacing: isReplacing)
     if let reason = attempt.unavailable {
       logger.warning("database not reached yet; trying for 15 s", metadata: ["error": "\(reason)"])
     }
     while attempt.unavailable != nil, ContinuousClock.now < limit {
       try await Task.sleep(for: .seconds(1))
-      attempt = await DatabaseAttempt.make(url, content, isReplacing: isReplacing)
+      attempt = await DatabaseAttempt.make(url, policy, content, isReplacing: isReplacing)
     }
     return try attempt.store
   }
@@ -181,9 +199,11 @@ private enum DatabaseAttempt: Sendable {
   case refused(CommandFailure)
 
   /// Connects, and checks that the database's content store is this one.
-  static func make(_ url: String, _ content: ContentStore, isReplacing: Bool) async -> DatabaseAttempt {
+  static func make(
+    _ url: String, _ policy: LeasePolicy, _ content: ContentStore, isReplacing: Bool
+  ) async -> DatabaseAttempt {
     do throws(JobStoreError) {
-      let jobs = try await PostgresJobStore.connect(url: url)
+      let jobs = try await PostgresJobStore.connect(url: url, policy: policy)
       let recorded = try await jobs.contentStore(content.identity, replacing: isReplacing)
       if recorded == content.identity { return .connected(jobs) }
       await jobs.close()

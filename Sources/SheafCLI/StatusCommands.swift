@@ -159,11 +159,20 @@ struct JobListWatch {
       // The rate is not shown, so the time does not matter.
       trackers[job.job, default: ProgressTracker()].show(job, at: .zero).status
     }
-    let changed = jobs.filter { known?[$0.job] != $0.withoutTimes }
+    let changed = jobs.filter { known?[$0.job] != $0.compared }
     let isNew = known == nil || !changed.isEmpty || known?.count != jobs.count
-    known = Dictionary(jobs.map { ($0.job, $0.withoutTimes) }) { first, _ in first }
+    known = Dictionary(jobs.map { ($0.job, $0.compared) }) { first, _ in first }
     trackers = trackers.filter { known?[$0.key] != nil }
     return Change(jobs: jobs, changed: changed, isNew: isNew, haveEnded: jobs.allSatisfy(\.hasEnded))
+  }
+}
+
+extension JobStatus {
+  /// What makes a status another one in a list: not the times, nor what holds up the whole farm.
+  fileprivate var compared: JobStatus {
+    var status = withoutTimes
+    status.notices = []
+    return status
   }
 }
 

@@ -27,35 +27,35 @@ package enum CopiedFilm {
   /// - Parameters:
   ///   - inputs: The media that the task's clips and artwork name, by digest.
   ///   - descriptor: An empty file that can be read and can seek. The caller closes it.
-  ///   - movement: Advanced with every packet that is read or written.
+  ///   - liveness: Advanced with every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file.
   /// - Returns: The damaged media that the film shows, as the task has them.
   /// - Throws: `.task` if the media are not as they were described, or cannot be joined; `.output` if what was written
   ///   is not what was planned.
   package static func copy(
-    _ task: PassthroughTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
+    _ task: PassthroughTask, inputs: [String: any ByteSource], to descriptor: Int32, liveness: Liveness? = nil,
     progress: (Int64) -> Void
   ) throws(StitchError) -> ShownDamage {
     let artwork = try task.artwork.map { artwork throws(StitchError) in
       guard let input = inputs[artwork.digest] else {
         throw StitchError(.task, "media \(artwork.digest.prefix(12)) is not among the task's inputs")
       }
-      return try artwork.file(in: input, movement)
+      return try artwork.file(in: input, liveness)
     }
     let tracks = task.tracks.map { track in
-      Track(track) { clip throws(StitchError) in try open(clip, inputs, movement) }
+      Track(track) { clip throws(StitchError) in try open(clip, inputs, liveness) }
     }
     try write(
-      tracks, texts: task.texts ?? [], attachments: try attachments(of: task, inputs, movement),
+      tracks, texts: task.texts ?? [], attachments: try attachments(of: task, inputs, liveness),
       container: task.container, optimizeForNetworkUse: task.optimizeForNetworkUse,
-      metadata: task.metadata, chapters: task.chapters ?? [], artwork: artwork, to: descriptor, movement: movement,
+      metadata: task.metadata, chapters: task.chapters ?? [], artwork: artwork, to: descriptor, liveness: liveness,
       progress: progress)
     return task.damage ?? ShownDamage()
   }
 
   /// The files that are in the media. Each media file is opened once.
   private static func attachments(
-    of task: PassthroughTask, _ inputs: [String: any ByteSource], _ movement: Movement?
+    of task: PassthroughTask, _ inputs: [String: any ByteSource], _ liveness: Liveness?
   ) throws(StitchError) -> [StoredAttachment] {
     var files: [String: [Int: StoredAttachment]] = [:]
     var size = 0
@@ -66,7 +66,7 @@ package enum CopiedFilm {
       }
       if files[attachment.digest] == nil {
         files[attachment.digest] = try mapErrors(to: StitchError.media) { () throws(MediaError) in
-          try StoredAttachment.all(in: input, name: "media \(attachment.digest.prefix(12))", movement: movement)
+          try StoredAttachment.all(in: input, name: "media \(attachment.digest.prefix(12))", liveness: liveness)
         }
       }
       guard let file = files[attachment.digest]?[attachment.track] else {
@@ -87,7 +87,7 @@ package enum CopiedFilm {
   }
 
   private static func open(
-    _ clip: PassthroughTask.Clip, _ inputs: [String: any ByteSource], _ movement: Movement?
+    _ clip: PassthroughTask.Clip, _ inputs: [String: any ByteSource], _ liveness: Liveness?
   ) throws(StitchError) -> any PacketSource {
     guard let input = inputs[clip.digest] else {
       throw StitchError(.task, "media \(clip.digest.prefix(12)) is not among the task's inputs")
@@ -95,7 +95,7 @@ package enum CopiedFilm {
     return try mapErrors(to: StitchError.media) { () throws(MediaError) in
       try StoredPackets(
         input, name: "media \(clip.digest.prefix(12))", track: clip.track, codec: clip.codec, timebase: clip.timebase,
-        discontinuities: clip.discontinuities, from: clip.from, completesTimes: true, movement: movement)
+        discontinuities: clip.discontinuities, from: clip.from, completesTimes: true, liveness: liveness)
     }
   }
 
@@ -104,7 +104,7 @@ package enum CopiedFilm {
     _ tracks: [Track], texts: [StitchedText] = [], attachments: [StoredAttachment] = [], container: Container,
     optimizeForNetworkUse: Bool,
     metadata: [String: String], chapters: [Chapter] = [], artwork: ArtworkFile? = nil, to descriptor: Int32,
-    movement: Movement? = nil, progress: (Int64) -> Void
+    liveness: Liveness? = nil, progress: (Int64) -> Void
   ) throws(StitchError) {
     guard !tracks.isEmpty else { throw StitchError(.task, "an output needs video or audio") }
     var copied: [CopiedTrack] = []
@@ -114,7 +114,7 @@ package enum CopiedFilm {
       try CopyMuxer(
         descriptor: descriptor, name: "the output", container: container, tracks: copied.map(\.output),
         texts: texts.tracks, metadata: metadata, chapters: chapters, attachments: attachments, artwork: artwork,
-        movement: movement)
+        liveness: liveness)
     }
     var reported: Int64 = 0
     while true {
@@ -136,11 +136,11 @@ package enum CopiedFilm {
     let media = copied.filter { $0.type != .subtitle }
     let size = try MovieIndex.finish(
       descriptor, size: muxer.byteCount, tracks: media.map(\.presented), container: container,
-      indexFirst: optimizeForNetworkUse, movement: movement)
+      indexFirst: optimizeForNetworkUse, liveness: liveness)
     progress(size)
     try OutputCheck.check(
       writtenTo: descriptor, 0..<size, container: container, tracks: media.map(\.written),
-      textCount: copied.count - media.count + texts.tracks.count, movement: movement)
+      textCount: copied.count - media.count + texts.tracks.count, liveness: liveness)
   }
 }
 

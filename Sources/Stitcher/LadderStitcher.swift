@@ -10,13 +10,13 @@ extension OutputStitcher {
   ///   - inputs: The packages of the video by segment, then that of the audio, as in the task, then the file of the
   ///     artwork.
   ///   - descriptor: An empty file that can be read and can seek. The caller closes it.
-  ///   - movement: Advanced with every piece that is opened and every packet that is read or written.
+  ///   - liveness: Advanced with every piece that is opened and every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file, which only rises.
   /// - Returns: The damaged media that the outputs show.
   /// - Throws: As for one output. The piece of an error is the number of its package among the inputs.
   @discardableResult
   package static func stitch(
-    _ task: StitchLadderTask, inputs: [any ByteSource], to descriptor: Int32, movement: Movement? = nil,
+    _ task: StitchLadderTask, inputs: [any ByteSource], to descriptor: Int32, liveness: Liveness? = nil,
     progress: (Int64) -> Void
   ) throws(StitchError) -> ShownDamage {
     let packageCount = task.segmentCount + (task.hasAudio ? 1 : 0)
@@ -32,7 +32,7 @@ extension OutputStitcher {
         try mapErrors(to: StitchError.reading(number)) { () throws(MediaError) in
           try ContentPackage.read(input, name: "piece \(number)")
         })
-      movement?.advance()
+      liveness?.advance()
     }
     func piece(_ input: Int, _ part: Int) throws(StitchError) -> any ByteSource {
       guard let file = packages[input].files.first(where: { $0.name == "\(part)" }) else {
@@ -63,7 +63,7 @@ extension OutputStitcher {
       let made: (damage: ShownDamage, size: Int64)
       do throws(StitchError) {
         made = try stitch(
-          output.stitch, pieces: pieces, to: descriptor, from: position, movement: movement
+          output.stitch, pieces: pieces, to: descriptor, from: position, liveness: liveness
         ) { progress(before + $0) }
       } catch {
         // The error counts the output's own pieces.

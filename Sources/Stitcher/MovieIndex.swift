@@ -38,7 +38,7 @@ package enum MovieIndex {
   ///   - tracks: In the order of the film's. Those of captions, of chapters and of timecode follow.
   /// - Returns: The size of the film, to which the index may have added.
   package static func finish(
-    _ descriptor: Int32, size: Int64, tracks: [Track], container: Container, indexFirst: Bool, movement: Movement? = nil
+    _ descriptor: Int32, size: Int64, tracks: [Track], container: Container, indexFirst: Bool, liveness: Liveness? = nil
   ) throws(StitchError) -> Int64 {
     guard container.hasEditLists else { return size }
     let film = try source(descriptor)
@@ -63,8 +63,8 @@ package enum MovieIndex {
     index.moveChunks(by: length)
     // What is behind the index, then what is before it.
     try move(
-      (moov.offset + moov.size)..<film.byteCount, to: moov.offset + length, film, descriptor, movement)
-    try move(head..<moov.offset, to: head + length, film, descriptor, movement)
+      (moov.offset + moov.size)..<film.byteCount, to: moov.offset + length, film, descriptor, liveness)
+    try move(head..<moov.offset, to: head + length, film, descriptor, liveness)
     try write(index.bytes, at: head, descriptor)
     return film.byteCount + length - moov.size
   }
@@ -99,7 +99,7 @@ package enum MovieIndex {
 
   /// Moves bytes towards the end of the file, the last ones first.
   private static func move(
-    _ range: Range<Int64>, to target: Int64, _ film: any ByteSource, _ descriptor: Int32, _ movement: Movement?
+    _ range: Range<Int64>, to target: Int64, _ film: any ByteSource, _ descriptor: Int32, _ liveness: Liveness?
   ) throws(StitchError) {
     let distance = target - range.lowerBound
     guard distance != 0 else { return }
@@ -108,7 +108,7 @@ package enum MovieIndex {
       let start = max(range.lowerBound, end - chunk)
       try write(try read(film, start, Int(end - start)), at: start + distance, descriptor)
       end = start
-      movement?.advance()
+      liveness?.advance()
     }
   }
 

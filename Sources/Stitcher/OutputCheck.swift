@@ -44,7 +44,7 @@ enum OutputCheck {
   /// - Throws: As the other.
   static func check(
     writtenTo descriptor: Int32, _ range: Range<Int64>, container: Container, tracks: [Track], textCount: Int,
-    movement: Movement?
+    liveness: Liveness?
   ) throws(StitchError) {
     let copy = dup(descriptor)
     guard copy >= 0 else {
@@ -52,7 +52,7 @@ enum OutputCheck {
     }
     try check(
       PartByteSource(FileByteSource(descriptor: copy), range), container: container, tracks: tracks,
-      textCount: textCount, movement: movement)
+      textCount: textCount, liveness: liveness)
   }
 
   /// - Parameters:
@@ -60,12 +60,12 @@ enum OutputCheck {
   ///   - textCount: How many tracks of captions follow.
   /// - Throws: `.output` with all that differs.
   static func check(
-    _ source: any ByteSource, container: Container, tracks: [Track], textCount: Int, movement: Movement?
+    _ source: any ByteSource, container: Container, tracks: [Track], textCount: Int, liveness: Liveness?
   ) throws(StitchError) {
     let end = tracks.map(\.end).max() ?? 0
     let written: WrittenFile
     do throws(MediaError) {
-      written = try WrittenFile(source, name: "the output", container: container, end: end, movement: movement)
+      written = try WrittenFile(source, name: "the output", container: container, end: end, liveness: liveness)
     } catch {
       switch error.code {
       case .io, .outOfSpace, .outOfMemory: throw StitchError(.infrastructure, "\(error)")

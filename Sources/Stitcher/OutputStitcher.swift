@@ -14,7 +14,7 @@ package enum OutputStitcher {
   /// - Parameters:
   ///   - pieces: The video's pieces by segment, then the audio's piece, as in the task, then the file of the artwork.
   ///   - descriptor: An empty file that can be read and can seek. The caller closes it.
-  ///   - movement: Advanced with every piece that is opened and every packet that is read or written.
+  ///   - liveness: Advanced with every piece that is opened and every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file, which only rises, about once for each mebibyte.
   /// - Returns: The damaged media that the film shows, as the pieces have them.
   /// - Throws: `.piece` for a piece that differs from the task or from the others, `.media` for one that cannot be read
@@ -22,17 +22,17 @@ package enum OutputStitcher {
   ///   planned, `.infrastructure` if this machine ran out of something.
   @discardableResult
   package static func stitch(
-    _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, movement: Movement? = nil,
+    _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, liveness: Liveness? = nil,
     progress: (Int64) -> Void
   ) throws(StitchError) -> ShownDamage {
-    try stitch(task, pieces: pieces, to: descriptor, from: 0, movement: movement, progress: progress).damage
+    try stitch(task, pieces: pieces, to: descriptor, from: 0, liveness: liveness, progress: progress).damage
   }
 
   /// The same, behind other bytes of the file.
   /// - Parameter start: The place of the output's first byte.
   /// - Returns: The size of the output too.
   static func stitch(
-    _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, from start: Int64, movement: Movement?,
+    _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, from start: Int64, liveness: Liveness?,
     progress: (Int64) -> Void
   ) throws(StitchError) -> (damage: ShownDamage, size: Int64) {
     let videoCount = task.video?.frameCounts.count ?? 0
@@ -49,22 +49,22 @@ package enum OutputStitcher {
     var tracks: [FileMuxer.Track] = []
     var video: VideoPackets?
     if let settings = task.video {
-      let opened = try open(settings, task.videoLabel, Array(pieces.prefix(videoCount)), movement)
+      let opened = try open(settings, task.videoLabel, Array(pieces.prefix(videoCount)), liveness)
       video = opened.packets
       tracks.append(opened.track)
     }
     var audio: AudioPackets?
     if let settings = task.audio, let piece = pieces.last {
-      let opened = try open(settings, task.audioLabel, piece, index: videoCount, movement)
+      let opened = try open(settings, task.audioLabel, piece, index: videoCount, liveness)
       audio = opened.packets
       tracks.append(opened.track)
     }
     var texts = try TextPackets(task.texts ?? [])
     let artwork = try task.artwork.map { artwork throws(StitchError) in
-      try artwork.file(in: inputs[expected], movement)
+      try artwork.file(in: inputs[expected], liveness)
     }
     var output = try OutputFile(
-      task, tracks: tracks, texts: texts.tracks, artwork: artwork, descriptor: descriptor, start: start, movement)
+      task, tracks: tracks, texts: texts.tracks, artwork: artwork, descriptor: descriptor, start: start, liveness)
     let order = Interleaving(
       frameDuration: task.video?.format.frameDuration ?? .zero, sampleRate: task.audio?.encoder.sampleRate ?? 1)
     while video?.next != nil || audio?.next != nil {
@@ -88,7 +88,7 @@ package enum OutputStitcher {
     try OutputCheck.check(
       writtenTo: descriptor, start..<(start + size), container: task.container,
       tracks: tracks.map(OutputCheck.Track.init),
-      textCount: texts.tracks.count, movement: movement)
+      textCount: texts.tracks.count, liveness: liveness)
     return (try damage(video, audio, frameDuration: task.video?.format.frameDuration ?? .zero), size)
   }
 
@@ -118,13 +118,13 @@ package enum OutputStitcher {
   }
 
   private static func open(
-    _ settings: StitchedVideo, _ label: TrackLabel?, _ pieces: [any ByteSource], _ movement: Movement?
+    _ settings: StitchedVideo, _ label: TrackLabel?, _ pieces: [any ByteSource], _ liveness: Liveness?
   ) throws(StitchError) -> (packets: VideoPackets, track: FileMuxer.Track) {
     var headers: [PieceHeader] = []
     for (index, count) in settings.frameCounts.enumerated() {
       guard count > 0 else { throw StitchError(.task, "segment \(index) has \(count) frames") }
       headers.append(try PieceReader.open(pieces[index], piece: index).header)
-      movement?.advance()
+      liveness?.advance()
     }
     let (header, video) = try PieceChecks.video(headers, settings)
     let frameCount = settings.frameCounts.reduce(0, +)
@@ -138,14 +138,14 @@ package enum OutputStitcher {
   }
 
   private static func open(
-    _ settings: StitchedAudio, _ label: TrackLabel?, _ piece: any ByteSource, index: Int, _ movement: Movement?
+    _ settings: StitchedAudio, _ label: TrackLabel?, _ piece: any ByteSource, index: Int, _ liveness: Liveness?
   ) throws(StitchError) -> (packets: AudioPackets, track: FileMuxer.Track) {
     let header = try PieceReader.open(piece, piece: index).header
     let audio = try PieceChecks.audio(header, settings, piece: index)
     let packetCount =
       audio.frameSize > 0
       ? (settings.sampleCount + Int64(audio.initialPadding + audio.frameSize - 1)) / Int64(audio.frameSize)
-      : try countedPackets(piece, index: index, movement)
+      : try countedPackets(piece, index: index, liveness)
     let packets = try AudioPackets(
       piece, piece: index, sampleCount: settings.sampleCount, audio: audio, packetCount: packetCount)
     let duration = MediaTime(value: settings.sampleCount, timescale: Int32(clamping: audio.sampleRate))
@@ -157,13 +157,13 @@ package enum OutputStitcher {
   /// The number of packets of a codec whose packets hold any number of samples (PCM), which only reading them all
   /// gives.
   private static func countedPackets(
-    _ piece: any ByteSource, index: Int, _ movement: Movement?
+    _ piece: any ByteSource, index: Int, _ liveness: Liveness?
   ) throws(StitchError) -> Int64 {
     let reader = try PieceReader.open(piece, piece: index)
     var count: Int64 = 0
     while try reader.next(ofPiece: index) != nil {
       count += 1
-      movement?.advance()
+      liveness?.advance()
     }
     return count
   }
@@ -171,11 +171,11 @@ package enum OutputStitcher {
 
 extension PlannedArtwork {
   /// The picture in its file.
-  func file(in source: any ByteSource, _ movement: Movement?) throws(StitchError) -> ArtworkFile {
+  func file(in source: any ByteSource, _ liveness: Liveness?) throws(StitchError) -> ArtworkFile {
     try mapErrors(to: StitchError.media) { () throws(MediaError) in
       try ArtworkFile(
         source, name: "media \(digest.prefix(12))", track: track, format: format,
-        isForSharing: isForSharing ?? false, movement: movement)
+        isForSharing: isForSharing ?? false, liveness: liveness)
     }
   }
 }
@@ -217,13 +217,13 @@ private struct OutputFile {
 
   init(
     _ task: StitchTask, tracks: [FileMuxer.Track], texts: [TextTrack], artwork: ArtworkFile?, descriptor: Int32,
-    start: Int64, _ movement: Movement?
+    start: Int64, _ liveness: Liveness?
   ) throws(StitchError) {
     muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try FileMuxer(
         descriptor: descriptor, from: start, name: "the output", container: task.container, tracks: tracks,
         texts: texts, indexFirst: task.optimizeForNetworkUse, metadata: task.metadata, chapters: task.chapters ?? [],
-        rotation: task.rotation ?? 0, artwork: artwork, movement: movement)
+        rotation: task.rotation ?? 0, artwork: artwork, liveness: liveness)
     }
   }
 

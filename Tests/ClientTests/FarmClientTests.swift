@@ -144,6 +144,28 @@ import Wire
     }
   }
 
+  @Test func `a client works with a coordinator that is one version of the protocol later`() async throws {
+    for (distance, works) in [(UInt32(1), true), (2, false)] {
+      let farm = ScriptedFarm(version: WireProtocol.version + distance) { message, _ in
+        guard case .statusQuery(let query) = message else { return [] }
+        // A state and a field, of the number 127, that this version does not have.
+        let known = Sheaf_JobStatus.with { ($0.job, $0.state) = (query.job, .UNRECOGNIZED(77)) }
+        let job = try Sheaf_JobStatus(serializedBytes: known.serializedData() + Data([0xF8, 0x07, 0x01]))
+        return [.send(.statusReply(.with { $0.jobs = [job] }))]
+      }
+      try await farm.start()
+      let client = await client(farm)
+      if works {
+        let status = try await client.run { try await $0.status(of: "j") }
+        #expect(status.job == "j" && status.state == nil)
+      } else {
+        let error = await #expect(throws: (any Error).self) { try await client.run { try await $0.status(of: "j") } }
+        #expect("\(error.map { "\($0)" } ?? "")".contains("version \(WireProtocol.version + distance) of the protocol"))
+      }
+      await farm.stop()
+    }
+  }
+
   // MARK: Submitting
 
   @Test func aSubmissionThatIsSentAgainIsTheSameOne() async throws {

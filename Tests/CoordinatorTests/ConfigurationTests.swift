@@ -1,12 +1,25 @@
 import Digest
 import FarmModel
 import Jobs
+import SwiftProtobuf
 import SystemSupport
 import Testing
+import Wire
 
 @testable import Coordinator
 
 struct ConfigurationTests {
+  @Test func `a worker is told to end a hung task before the store does`() throws {
+    var configuration = CoordinatorConfiguration(name: "c", token: nil, policy: LeasePolicy(hang: .seconds(37)))
+    #expect(configuration.policy.workerHang == .milliseconds(18_500))
+    let hello = Sheaf_Hello.with {
+      ($0.role, $0.workerID, $0.session, $0.slots, $0.build) = (.worker, "w", 1, 1, "b")
+    }
+    #expect(try configuration.admit(hello).get().hangMilliseconds == 18_500)
+    configuration.policy = LeasePolicy()
+    #expect(try configuration.admit(hello).get().hangMilliseconds == 60_000)
+  }
+
   @Test func tokensAreComparedAsAWhole() {
     #expect(CoordinatorConfiguration.areEqual("secret", "secret"))
     for guess in ["", "s", "secre", "secret2", "Secret", "secretsecret"] {

@@ -100,15 +100,15 @@ import Testing
     let source = PlannedSource(
       digest: "d", track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
       decodeFrom: nil, video: video)
-    let movement = Movement()
-    let small = ReversedFrames(source, input: try openSource(fixture.path), movement: movement, limit: 10 * 96 * 64 * 2)
+    let liveness = Liveness()
+    let small = ReversedFrames(source, input: try openSource(fixture.path), liveness: liveness, limit: 10 * 96 * 64 * 2)
     let times = FrameTimes(try #require(track.video).frames.times).times
     for (index, time) in times.enumerated().reversed() {
       let frame = try small.frame(at: time).frame
       #expect(frame.pts == time && SHA256Digest.of(frame.pixels).hex == fixture.hashes[index], "frame \(index)")
     }
     // Nine of ten frames are not kept in the first pass, but none is decoded alone.
-    #expect(movement.count < 90 * 2 * 14)
+    #expect(liveness.count < 90 * 2 * 14)
   }
 
   @Test func `the speed follows a curve exactly`() throws {

@@ -126,9 +126,14 @@ struct StatusMessageTests {
     (message.framesDone, message.framesTotal) = (.max, .max)
     (message.elapsedMilliseconds, message.submittedMillisecondsAgo) = (.min, .max)
     message.tasks = [.with { ($0.done, $0.work, $0.ranMilliseconds) = (.max, .max, .min) }]
+    message.tasks[0].endedAttempts = [
+      .with { $0.process = .with { ($0.cpuMilliseconds, $0.peakBytes) = (.max, .max) } }
+    ]
     let read = JobStatus(message)
     #expect(read.framesDone == .max && read.tasks[0].work == .max)
     // And back: no number ends a process.
-    #expect(Sheaf_JobStatus(read).framesTotal == UInt64(Int.max))
+    let back = Sheaf_JobStatus(read)
+    #expect(back.framesTotal == UInt64(Int.max))
+    #expect(back.tasks[0].endedAttempts[0].process.cpuMilliseconds == UInt64(Int64.max))
   }
 }

@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func `no more frames are made than may be ahead, and none after the end`() throws {
-    let made = Movement()
+    let made = Liveness()
     let pipeline = try Pipeline<Frame, Refusal>(count: 1000, ahead: 3) { () throws(Refusal) in
       { index throws(Refusal) in
         made.advance()

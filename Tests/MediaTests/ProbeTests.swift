@@ -56,11 +56,11 @@ import Testing
     let path = scratch.path(name)
     _ = try Tool.ffmpeg(
       ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=30:duration=10", "-pix_fmt", "yuv420p"] + options + [path])
-    let movement = Movement()
-    let description = try AssetProbe.probe(openSource(path), name: name, movement: movement)
+    let liveness = Liveness()
+    let description = try AssetProbe.probe(openSource(path), name: name, liveness: liveness)
     #expect(description.tracks.first?.video?.frames.count == 300)
     // Decoding would read each packet a second time, and then there would be as many pictures.
-    #expect(movement.count < 600)
+    #expect(liveness.count < 600)
   }
 
   @Test func `a track whose packets have decoding times for presentation times is decoded`() throws {
@@ -123,9 +123,9 @@ import Testing
   @Test func `every packet that is read moves`() throws {
     let path = scratch.path("movie.mp4")
     _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=30:duration=10", path])
-    let movement = Movement()
-    _ = try AssetProbe.probe(openSource(path), name: "movie.mp4", movement: movement)
-    #expect(movement.count >= 300)
+    let liveness = Liveness()
+    _ = try AssetProbe.probe(openSource(path), name: "movie.mp4", liveness: liveness)
+    #expect(liveness.count >= 300)
   }
 
   @Test(arguments: [

@@ -48,16 +48,16 @@ import Testing
   private static func read(
     _ film: (path: String, track: TrackDescription, video: VideoFormat), shownAt: Int64, isWhole: Bool, count: Int = 12
   ) throws -> (frames: [Shown], steps: UInt64) {
-    let movement = Movement()
+    let liveness = Liveness()
     let start = film.video.keyframes.last { $0.pts <= shownAt }
     let reader = try VideoReader(
       source: openSource(film.path), name: film.path, track: film.track.index, codec: film.track.codec,
       timebase: film.track.timebase, decodeFrom: start, state: start.flatMap { film.video.decoderState(at: $0) },
-      starts: film.video, shownAt: shownAt, leavesOut: !isWhole, movement: movement)
+      starts: film.video, shownAt: shownAt, leavesOut: !isWhole, liveness: liveness)
     var frames: [Shown] = []
     var steps: UInt64 = 0
     while frames.count < count, let frame = try reader.next() {
-      if frames.isEmpty { steps = movement.count }
+      if frames.isEmpty { steps = liveness.count }
       frames.append(Shown(time: frame.pts, digest: frame.digest))
     }
     return (frames, steps)
@@ -96,19 +96,19 @@ import Testing
   private static func series(
     _ film: (path: String, track: TrackDescription, video: VideoFormat), at times: [Int64], isWhole: Bool
   ) throws -> (frames: [Shown?], steps: UInt64) {
-    let movement = Movement()
+    let liveness = Liveness()
     let start = film.video.keyframes.last { $0.pts <= times[0] }
     let reader = try VideoReader(
       source: openSource(film.path), name: film.path, track: film.track.index, codec: film.track.codec,
       timebase: film.track.timebase, decodeFrom: start, state: start.flatMap { film.video.decoderState(at: $0) },
-      starts: film.video, shownAt: times[0], leavesOut: true, movement: movement)
+      starts: film.video, shownAt: times[0], leavesOut: true, liveness: liveness)
     var (shown, next) = (try reader.next(), try reader.next())
     let frames = try times.map { time throws in
       if !isWhole { reader.show(at: time) }
       while let frame = next, frame.pts <= time { (shown, next) = (frame, try reader.next()) }
       return shown.map { Shown(time: $0.pts, digest: $0.digest) }
     }
-    return (frames, movement.count)
+    return (frames, liveness.count)
   }
 
   @Test(arguments: 0..<7) func `pictures between those of a series are left out`(number: Int) throws {

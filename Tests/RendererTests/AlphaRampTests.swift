@@ -255,7 +255,7 @@ import Testing
       expect(
         "a clip of 7/16", try ramp.worst(Self.task(ramp, [.clip(clip)], format)) { Self.over($0, opacity: 7.0 / 16) })
       clip.opacity = .one
-      clip.geometry = LayerGeometry(transform: .turn(.constant(LayerTurn(x: 0.5))))
+      clip.geometry = LayerGeometry(transform: .turn(.constant(TransformComponents(x: 0.5))))
       expect("a clip in its place", try ramp.worst(Self.task(ramp, [.clip(clip)], format)) { Self.over($0) })
       expect("an overlay", try ramp.worst(Self.overlay(ramp, format)) { Self.over($0) })
       expect(
@@ -263,7 +263,7 @@ import Testing
         try ramp.worst(Self.overlay(ramp, format, opacity: 5.0 / 16)) {
           Self.over($0, opacity: 5.0 / 16)
         })
-      let moved = LayerGeometry(transform: .turn(.constant(LayerTurn(x: 16))))
+      let moved = LayerGeometry(transform: .turn(.constant(TransformComponents(x: 16))))
       expect("a moved overlay", try ramp.worst(Self.overlay(ramp, format, geometry: moved, at: -16)) { Self.over($0) })
     }
   }

@@ -211,7 +211,7 @@ import Testing
     let size = PixelSize(width: 66, height: 50)
     let geometries = [
       LayerGeometry(
-        transform: .turn(.constant(LayerTurn(rotation: 23, scaleX: 0.6, scaleY: 0.7, x: 3.3, y: 1.6)))),
+        transform: .turn(.constant(TransformComponents(rotation: 23, scaleX: 0.6, scaleY: 0.7, x: 3.3, y: 1.6)))),
       LayerGeometry(frame: .constant(Rectangle(x: 10.4, y: 7.3, width: 31.5, height: 24.9))),
       LayerGeometry(frame: .constant(Rectangle(x: 11, y: 9, width: 31, height: 22))),
       LayerGeometry(frame: .constant(Rectangle(x: -5, y: 20, width: 40, height: 60))),

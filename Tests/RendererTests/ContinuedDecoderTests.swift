@@ -58,23 +58,23 @@ import Testing
 
     /// The frames, and how many steps were taken for them: packets that were read and pictures that were decoded.
     func made() throws -> (frames: [[UInt8]], steps: UInt64) {
-      let movement = Movement()
+      let liveness = Liveness()
       let maker = try FrameMaker(
-        task, inputs: fixture.inputs, compositors: .none, movement: movement, damage: nil)
+        task, inputs: fixture.inputs, compositors: .none, liveness: liveness, damage: nil)
       let frames = try (0..<task.frameCount).map { try maker.frame($0).packed }
-      return (frames, movement.count)
+      return (frames, liveness.count)
     }
 
     /// The same, each span from a maker of its own.
     func madeApart() throws -> (frames: [[UInt8]], steps: UInt64) {
-      let movement = Movement()
+      let liveness = Liveness()
       var frames: [[UInt8]] = []
       for span in task.spans {
         let maker = try FrameMaker(
-          task, inputs: fixture.inputs, compositors: .none, movement: movement, damage: nil)
+          task, inputs: fixture.inputs, compositors: .none, liveness: liveness, damage: nil)
         for index in span.frames { frames.append(try maker.frame(index).packed) }
       }
-      return (frames, movement.count)
+      return (frames, liveness.count)
     }
   }
 

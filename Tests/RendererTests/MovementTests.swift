@@ -14,13 +14,13 @@ import Testing
 
   /// Movement's count at each report of progress, and at the end.
   private func counts(_ task: VideoTask, _ fixture: VideoFixture) throws -> (atProgress: [UInt64], atEnd: UInt64) {
-    let movement = Movement()
+    let liveness = Liveness()
     var counts: [UInt64] = []
     let file = try fixture.folder.create("piece")
-    try VideoRenderer.render(task, inputs: fixture.inputs, to: file.fileDescriptor, movement: movement) { _ in
-      counts.append(movement.count)
+    try VideoRenderer.render(task, inputs: fixture.inputs, to: file.fileDescriptor, liveness: liveness) { _ in
+      counts.append(liveness.count)
     }
-    return (counts, movement.count)
+    return (counts, liveness.count)
   }
 
   @Test func `every packet of an encoder that is emptied moves`() throws {
@@ -58,12 +58,12 @@ import Testing
     let task = AudioTask(
       encoder: AudioSettings(codec: .pcm, bitRate: nil, sampleRate: 44100, channels: 1), sampleCount: 44100,
       tracks: [PlannedAudioTrack(volume: .one, clips: [clip])], sources: [source])
-    let movement = Movement()
+    let liveness = Liveness()
     var first: UInt64?
     let file = try fixture.folder.create("piece")
     try AudioRenderer.render(
-      task, inputs: [source.digest: openSource(path)], to: file.fileDescriptor, movement: movement
-    ) { _ in first = first ?? movement.count }
+      task, inputs: [source.digest: openSource(path)], to: file.fileDescriptor, liveness: liveness
+    ) { _ in first = first ?? liveness.count }
     #expect(try #require(first) >= 2400)
   }
 }

@@ -71,7 +71,8 @@ struct OperationTimes {
           clip.mask = PlannedMask(source: mask, channel: .luma, isInverted: false)
         }
         clip.opacity = RampList([Ramp(over: over, from: 0, to: 1)])
-        clip.geometry = LayerGeometry(transform: .turn(try Self.ramp(LayerTurn(), LayerTurn(x: 90.5))))
+        clip.geometry = LayerGeometry(
+          transform: .turn(try Self.ramp(TransformComponents(), TransformComponents(x: 90.5))))
       }
     }
     try time("text") { _, overlays, fixture in
@@ -80,7 +81,8 @@ struct OperationTimes {
       var overlay = PlannedOverlay(
         content: try fixture.content(text), frames: [0..<31], placement: .anchor(.center, inset: 0), opacity: 1,
         ramps: .one)
-      overlay.geometry = LayerGeometry(transform: .turn(try Self.ramp(LayerTurn(), LayerTurn(x: 90.5))))
+      overlay.geometry = LayerGeometry(
+        transform: .turn(try Self.ramp(TransformComponents(), TransformComponents(x: 90.5))))
       overlays = [overlay]
     }
   }
@@ -92,16 +94,20 @@ struct OperationTimes {
 
   @Test func geometry() throws {
     try Self.time(
-      "rotate", .turn(Self.ramp(LayerTurn(rotation: 10), LayerTurn(rotation: 40))), nil)
+      "rotate", .turn(Self.ramp(TransformComponents(rotation: 10), TransformComponents(rotation: 40))), nil)
     try Self.time(
       "rotate-and-scale",
       .turn(
-        Self.ramp(LayerTurn(rotation: 10, scaleX: 1.1, scaleY: 1.1), LayerTurn(rotation: 40, scaleX: 1.3, scaleY: 1.3))),
+        Self.ramp(
+          TransformComponents(rotation: 10, scaleX: 1.1, scaleY: 1.1),
+          TransformComponents(rotation: 40, scaleX: 1.3, scaleY: 1.3))),
       nil)
     try Self.time(
       "rotate-and-shrink",
       .turn(
-        Self.ramp(LayerTurn(rotation: 10, scaleX: 0.7, scaleY: 0.7), LayerTurn(rotation: 40, scaleX: 0.6, scaleY: 0.6))),
+        Self.ramp(
+          TransformComponents(rotation: 10, scaleX: 0.7, scaleY: 0.7),
+          TransformComponents(rotation: 40, scaleX: 0.6, scaleY: 0.6))),
       nil)
     try Self.time(
       "zoom", nil,
@@ -114,7 +120,9 @@ struct OperationTimes {
     try Self.time(
       "turned-picture-in-picture",
       .turn(
-        Self.ramp(LayerTurn(rotation: 10, scaleX: 0.3, scaleY: 0.3), LayerTurn(rotation: 40, scaleX: 0.3, scaleY: 0.3))),
+        Self.ramp(
+          TransformComponents(rotation: 10, scaleX: 0.3, scaleY: 0.3),
+          TransformComponents(rotation: 40, scaleX: 0.3, scaleY: 0.3))),
       nil)
   }
 }

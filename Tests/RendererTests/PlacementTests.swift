@@ -38,14 +38,14 @@ import Testing
       try fixture.frame(fixture.task([.clip(try Self.clip(fixture, source, nil))], size: Self.size)), Self.size)
     for geometry in [
       LayerGeometry(), LayerGeometry(transform: .matrix(.constant(.identity))), Self.frame(0, 0, 96, 64),
-      LayerGeometry(transform: .turn(.constant(LayerTurn(rotation: 360)))),
+      LayerGeometry(transform: .turn(.constant(TransformComponents(rotation: 360)))),
       LayerGeometry(crop: .constant(Rectangle(x: -10, y: 0, width: 200, height: 64))),
     ] {
       let task = fixture.task([.clip(try Self.clip(fixture, source, geometry))], size: Self.size)
       let maker = try FrameMaker(task, inputs: fixture.inputs)
       #expect(try maker.frame(0).packed == plain.bytes, "\(geometry)")
     }
-    let moved = LayerGeometry(transform: .turn(.constant(LayerTurn(x: 12, y: -6))))
+    let moved = LayerGeometry(transform: .turn(.constant(TransformComponents(x: 12, y: -6))))
     let made = PackedFrame(
       try fixture.frame(fixture.task([.clip(try Self.clip(fixture, source, moved))], size: Self.size)), Self.size)
     for plane in 0..<3 {
@@ -83,7 +83,7 @@ import Testing
     let source = try fixture.make("noise.mov", raw: raw, format: "yuv444p", width: 64, height: 64, ["-c:v", "ffv1"])
     let square = PixelSize(width: 64, height: 64)
     let from = PackedFrame(raw, square, .yuv444p)
-    let geometry = LayerGeometry(transform: .turn(.constant(LayerTurn(rotation: 90))))
+    let geometry = LayerGeometry(transform: .turn(.constant(TransformComponents(rotation: 90))))
     let made = PackedFrame(
       try fixture.frame(
         fixture.task([.clip(try Self.clip(fixture, source, geometry))], size: square, format: .yuv444p)), square,
@@ -141,8 +141,9 @@ import Testing
       ]),
       transform: .turn(
         ValueRampList([
-          ValueRamp(over: try ramp(10..<22), from: LayerTurn(), to: LayerTurn(rotation: 77, scaleX: -0.5)),
-          ValueRamp(over: try ramp(26..<28), from: LayerTurn(), to: LayerTurn(x: 7), easing: .hold),
+          ValueRamp(
+            over: try ramp(10..<22), from: TransformComponents(), to: TransformComponents(rotation: 77, scaleX: -0.5)),
+          ValueRamp(over: try ramp(26..<28), from: TransformComponents(), to: TransformComponents(x: 7), easing: .hold),
         ])))
     let opacity = RampList([Ramp(over: try ramp(2..<12), from: 0.25, to: 1, easing: .easeIn)])
     var top = TrackLayer(track: "top", opacity: opacity, geometry: moving)
@@ -245,7 +246,7 @@ import Testing
       }
       let unmoved = try frame(nil)
       #expect(try frame(LayerGeometry()).bytes == unmoved.bytes, "\(chain)")
-      let moved = try frame(LayerGeometry(transform: .turn(.constant(LayerTurn(x: 12, y: -6)))))
+      let moved = try frame(LayerGeometry(transform: .turn(.constant(TransformComponents(x: 12, y: -6)))))
       for y in 0..<58 {
         for x in 12..<96 { #expect(moved[0, x, y] == unmoved[0, x - 12, y + 6], "\(chain) at \(x), \(y)") }
       }

@@ -26,7 +26,7 @@ import Testing
     return PackedFrame(try fixture.frame(task), size)
   }
 
-  private static func turn(_ turn: LayerTurn) -> LayerGeometry {
+  private static func turn(_ turn: TransformComponents) -> LayerGeometry {
     LayerGeometry(transform: .turn(.constant(turn)))
   }
 
@@ -54,7 +54,8 @@ import Testing
           source: source, sourceRange: try MediaTimeRange(start: .zero, duration: MediaTime(value: 1, timescale: 30)),
           start: .zero))
     }
-    let moved = try Self.frame(fixture, content, .point(x: 8, y: 12), Self.turn(LayerTurn(x: 14, y: 6)), mode: mode)
+    let moved = try Self.frame(
+      fixture, content, .point(x: 8, y: 12), Self.turn(TransformComponents(x: 14, y: 6)), mode: mode)
     let placed = try Self.frame(fixture, content, .point(x: 22, y: 18), mode: mode)
     #expect(Self.difference(moved, placed) <= 1)
     #expect(Self.difference(moved, try Self.frame(fixture, content, .point(x: 8, y: 12), mode: mode)) > 20)
@@ -73,7 +74,8 @@ import Testing
     let upright = try fixture.make("turned.png", raw: turned, format: "rgba", width: 12, height: 20)
     // The centre of both is at (40, 30).
     let made = try Self.frame(
-      fixture, .image(source: index, width: nil, height: nil), .point(x: 30, y: 24), Self.turn(LayerTurn(rotation: 90)))
+      fixture, .image(source: index, width: nil, height: nil), .point(x: 30, y: 24),
+      Self.turn(TransformComponents(rotation: 90)))
     let right = try Self.frame(fixture, .image(source: upright, width: nil, height: nil), .point(x: 34, y: 20))
     #expect(Self.difference(made, right) <= 1)
   }
@@ -138,7 +140,8 @@ import Testing
       transform: .turn(
         ValueRampList([
           ValueRamp(
-            over: try range(6..<22), from: LayerTurn(x: -20.5), to: LayerTurn(rotation: 50, scaleX: 1.3, y: 9.25),
+            over: try range(6..<22), from: TransformComponents(x: -20.5),
+            to: TransformComponents(rotation: 50, scaleX: 1.3, y: 9.25),
             easing: .easeInOut)
         ])))
     overlay.filters = [.blur(radius: RampList([Ramp(over: try range(0..<30), from: 0, to: 3)]))]

@@ -122,10 +122,10 @@ import Testing
         reference.turn = turn + [frame[0] + frame[2] * 0.25 + anchor[0], frame[1] + anchor[1]]
         geometry.transform = .turn(
           .constant(
-            LayerTurn(
+            TransformComponents(
               rotation: turn[0], scaleX: turn[1], scaleY: turn[2], x: turn[3], y: turn[4],
-              anchorX: LayerTurn.Coordinate(fraction: 0.25, pixels: anchor[0]),
-              anchorY: LayerTurn.Coordinate(fraction: 0, pixels: anchor[1]))))
+              anchorX: TransformComponents.Coordinate(fraction: 0.25, pixels: anchor[0]),
+              anchorY: TransformComponents.Coordinate(fraction: 0, pixels: anchor[1]))))
       }
     }
     if filtered {

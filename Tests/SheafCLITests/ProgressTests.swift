@@ -189,6 +189,7 @@ struct ProgressTests {
     var change = watch.update(found)
     #expect(change.isNew && !change.haveEnded && change.changed.map(\.job) == ["a", "b"])
     found.jobs[0].elapsedSeconds = 7
+    found.jobs[1].notices = ["the coordinator's disk is full"]
     change = watch.update(found)
     #expect(!change.isNew && change.changed.isEmpty)
     found.jobs[0].state = .done

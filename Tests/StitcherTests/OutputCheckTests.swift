@@ -34,7 +34,7 @@ import Testing
   private func check(
     _ path: String, _ container: Container = .mp4, _ tracks: [OutputCheck.Track] = [video, audio], texts: Int = 0
   ) throws {
-    try OutputCheck.check(openSource(path), container: container, tracks: tracks, textCount: texts, movement: nil)
+    try OutputCheck.check(openSource(path), container: container, tracks: tracks, textCount: texts, liveness: nil)
   }
 
   private func message(

@@ -161,11 +161,11 @@ extension Container {
   @Test func `every piece that is opened and every packet that is written moves`() throws {
     let film = try Film([20, 20, 20], audio: nil)
     let file = try film.folder.create("film.mp4")
-    let movement = Movement()
+    let liveness = Liveness()
     try OutputStitcher.stitch(
-      film.task(), pieces: film.pieces().map(openSource), to: file.fileDescriptor, movement: movement
+      film.task(), pieces: film.pieces().map(openSource), to: file.fileDescriptor, liveness: liveness
     ) { _ in }
-    #expect(movement.count >= 63)
+    #expect(liveness.count >= 63)
   }
 
   /// A container with what is in it.

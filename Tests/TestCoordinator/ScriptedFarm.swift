@@ -25,8 +25,12 @@ package actor ScriptedFarm {
   package private(set) var address = WireAddress(host: "127.0.0.1", port: 0)
   private var hasStarted = false
 
-  package init(_ script: @escaping Script) {
+  private let version: UInt32
+
+  /// - Parameter version: Of the protocol that the coordinator uses.
+  package init(version: UInt32 = WireProtocol.version, _ script: @escaping Script) {
     self.script = script
+    self.version = version
   }
 
   /// Starts to listen: at a free port the first time, at the same one later.
@@ -34,7 +38,7 @@ package actor ScriptedFarm {
     let server = try await bind()
     (address, hasStarted) = (server.address, true)
     let welcome = Sheaf_Welcome.with {
-      $0.protocolVersion = WireProtocol.version
+      $0.protocolVersion = version
       $0.server = "script"
       $0.maxChunkBytes = UInt32(WireProtocol.maximumChunk)
     }

@@ -31,6 +31,28 @@ struct AgentTimeTests {
   }
 
   @Test
+  func `the coordinator says how long a task may go without movement`() {
+    var agent = AgentScript(slots: 1, connected: false)
+    _ = agent.happen(.connected(heartbeat: .seconds(4), lease: .seconds(15), hang: .milliseconds(18_500)), at: 0)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.entered(first, .executing), at: 1)
+    #expect(agent.pass(until: 19.4).actions == [])
+    #expect(agent.pass(until: 19.5).actions == [.kill(first)])
+    let effects = agent.happen(.ended(first, .killed(nil)), at: 20).actions
+    guard case .sendFailure(.number(1), let failure)? = effects.first else {
+      Issue.record("\(effects)")
+      return
+    }
+    #expect(failure.end == .hung && failure.message.contains("18"), "\(failure)")
+    // One that does not say it leaves the worker its own.
+    _ = agent.happen(.connected(heartbeat: .seconds(4), lease: .seconds(15)), at: 30)
+    _ = agent.happen(.granted(.number(2)), at: 30)
+    _ = agent.happen(.entered(second, .executing), at: 31)
+    #expect(agent.pass(until: 90.9).actions == [])
+    #expect(agent.pass(until: 91).actions == [.kill(second)])
+  }
+
+  @Test
   func `a task that does not move lends its slot until it does, and no more slots than there are are lent`() {
     var agent = AgentScript(slots: 2)
     for number in 1...2 {
@@ -61,7 +83,7 @@ struct AgentTimeTests {
   }
 
   @Test
-  func `movement without progress is no hang, and is reported`() {
+  func `liveness without progress is no hang, and is reported`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
     _ = agent.happen(.entered(first, .executing), at: 1)

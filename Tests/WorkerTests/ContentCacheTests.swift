@@ -166,16 +166,16 @@ struct ContentCacheTests {
     // No thread is free to read it: the task begins all the same.
     let opened = try await HeldThreads.withAll(of: .hashing) {
       let opened = try await opener.open(input)
-      #expect(!opened.isVerified && verifier.movement.count == 0)
+      #expect(!opened.isVerified && verifier.liveness.count == 0)
       return opened
     }
     #expect(await opened.problem() == nil)
-    #expect(opened.isVerified && verifier.movement.count > 0)
+    #expect(opened.isVerified && verifier.liveness.count > 0)
 
     let next = FileVerifier(directory: folder.url.path)
     let later = try await InputOpener(mediaRoot: root, cache: cache, verifier: next, logger: Logger(label: "test"))
       .open(input)
-    #expect(later.isVerified && next.movement.count == 0, "its digest was kept")
+    #expect(later.isVerified && next.liveness.count == 0, "its digest was kept")
   }
 
   @Test

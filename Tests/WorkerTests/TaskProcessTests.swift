@@ -172,7 +172,7 @@ struct TaskProcessTests {
   }
 
   @Test
-  func `a task process reports movement before there is any progress`() async throws {
+  func `a task process reports liveness before there is any progress`() async throws {
     let film = try Data(contentsOf: Place.media("friday.mp4"))
     let folder = try TemporaryFolder()
     let (input, _) = try OpenFile.unnamed(in: folder.url.path)
@@ -222,7 +222,7 @@ struct TaskProcessTests {
         TaskRunner.Input(digest: nil, name: "film", source: FileByteSource(descriptor: dup(film.descriptor)))
       ], output: try OpenFile.open("/dev/full", O_WRONLY))
     let failure = #expect(throws: TaskFailure.self) {
-      try runner.run(Data(#"{"probe":{}}"#.utf8), movement: Movement()) { _ in }
+      try runner.run(Data(#"{"probe":{}}"#.utf8), liveness: Liveness()) { _ in }
     }
     #expect(failure?.end == .released && failure?.message.contains("No space left") == true, "\(failure as Any)")
   }

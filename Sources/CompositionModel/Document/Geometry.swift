@@ -80,12 +80,12 @@ struct WrittenTurn: Sendable {
   var anchorX = WrittenLength(fraction: 0.5)
   var anchorY = WrittenLength(fraction: 0.5)
 
-  func resolved(in frame: PixelSize, scale: Double) -> LayerTurn {
-    LayerTurn(
+  func resolved(in frame: PixelSize, scale: Double) -> TransformComponents {
+    TransformComponents(
       rotation: rotation, scaleX: scaleX, scaleY: scaleY, x: x.resolved(Double(frame.width), scale: scale),
       y: y.resolved(Double(frame.height), scale: scale),
-      anchorX: LayerTurn.Coordinate(fraction: anchorX.fraction, pixels: anchorX.pixels * scale),
-      anchorY: LayerTurn.Coordinate(fraction: anchorY.fraction, pixels: anchorY.pixels * scale))
+      anchorX: TransformComponents.Coordinate(fraction: anchorX.fraction, pixels: anchorX.pixels * scale),
+      anchorY: TransformComponents.Coordinate(fraction: anchorY.fraction, pixels: anchorY.pixels * scale))
   }
 }
 
@@ -432,9 +432,9 @@ extension PlacedGeometry.Step<WrittenTransform> {
       over: over, from: scaled(from), to: scaled(to), easing: easing, pointer: pointer)
   }
 
-  fileprivate func turn(in frame: PixelSize, scale: Double) -> PlacedGeometry.Step<LayerTurn>? {
+  fileprivate func turn(in frame: PixelSize, scale: Double) -> PlacedGeometry.Step<TransformComponents>? {
     guard case .turn(let from) = from, case .turn(let to) = to else { return nil }
-    return PlacedGeometry.Step<LayerTurn>(
+    return PlacedGeometry.Step<TransformComponents>(
       over: over, from: from.resolved(in: frame, scale: scale), to: to.resolved(in: frame, scale: scale),
       easing: easing, pointer: pointer)
   }

@@ -284,9 +284,11 @@ extension Lowering {
       overlay.ramps = RampList(ramps)
     }
     if let track = entry.rotationTrack {
-      var turns = ValueRampList.constant(LayerTurn())
+      var turns = ValueRampList.constant(TransformComponents())
       turns.ramps += numbers(track).map { number in
-        ValueRamp(over: number.over, from: LayerTurn(rotation: number.from), to: LayerTurn(rotation: number.to))
+        ValueRamp(
+          over: number.over, from: TransformComponents(rotation: number.from),
+          to: TransformComponents(rotation: number.to))
       }
       var geometry = overlay.geometry ?? LayerGeometry()
       geometry.transform = .turn(turns)

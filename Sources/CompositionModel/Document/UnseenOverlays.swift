@@ -164,18 +164,20 @@ extension Overlay {
     return place(of: size, in: frame, at: over.start)
   }
 
-  /// Whether an overlay that moves is outside the frame all the time, as far as the ends of its ramps show: its corners
-  /// go from one to the next in straight lines, unless it is rotated meanwhile.
+  /// Whether an overlay that moves is outside the frame all the time, as far as the ends of its ramps show. In a ramp
+  /// that is not eased its corners go from one end to the other in straight lines, unless it is rotated meanwhile.
   fileprivate func staysOutside(_ frame: PixelSize, of size: PixelSize) -> Bool {
     guard let geometry, case .turn(let turns) = geometry.transform else { return false }
     let rotations = Set(turns.ramps.flatMap { [$0.from.rotation, $0.to.rotation] })
-    guard rotations.count <= 1 else { return false }
-    // A ramp may end after the overlay does.
-    let times = (geometry.keyTimes(in: over) + [over.end]).sorted()
-    let places = times.map { place(of: size, in: frame, at: $0) }
-    return zip(places, places.dropFirst()).allSatisfy { first, second in
-      guard let first, let second else { return false }
-      return first.isBeyondSameEdge(as: second, of: frame)
+    guard rotations.count <= 1, turns.ramps.allSatisfy({ $0.easing == nil }), let first = turns.ramps.first else {
+      return false
+    }
+    // Before the first ramp it is where it is without one. After each it stays at its end.
+    let before = place(of: size, in: frame, turned: nil)
+    guard first.over.start <= over.start || before.isBeyondSameEdge(as: before, of: frame) else { return false }
+    return turns.ramps.allSatisfy { ramp in
+      place(of: size, in: frame, turned: ramp.from)
+        .isBeyondSameEdge(as: place(of: size, in: frame, turned: ramp.to), of: frame)
     }
   }
 
@@ -187,6 +189,15 @@ extension Overlay {
 
   /// Nil: the time cannot be computed exactly, which is reported by the planner.
   private func place(of size: PixelSize, in frame: PixelSize, at time: MediaTime) -> ShownPlace? {
+    guard case .turn(let turns) = geometry?.transform else { return place(of: size, in: frame, turned: nil) }
+    do throws(TimeError) {
+      return place(of: size, in: frame, turned: try turns.value(at: time))
+    } catch {
+      return nil
+    }
+  }
+
+  private func place(of size: PixelSize, in frame: PixelSize, turned turn: TransformComponents?) -> ShownPlace {
     let origin = placement.origin(of: size, in: frame)
     let rectangle = Rectangle(
       x: Double(origin.x), y: Double(origin.y), width: Double(size.width), height: Double(size.height))
@@ -195,19 +206,9 @@ extension Overlay {
       (x: rectangle.x + rectangle.width, y: rectangle.y + rectangle.height),
       (x: rectangle.x, y: rectangle.y + rectangle.height),
     ]
-    if case .turn(let turns) = geometry?.transform {
-      do throws(TimeError) {
-        if let turn = try turns.value(at: time) {
-          let matrix = turn.matrix(in: rectangle)
-          corners = corners.map { matrix.map(x: $0.x, y: $0.y) }
-        }
-      } catch {
-        return nil
-      }
-    }
+    if let matrix = turn?.matrix(in: rectangle) { corners = corners.map { matrix.map(x: $0.x, y: $0.y) } }
     let (x, y) = (corners.map(\.x), corners.map(\.y))
-    guard let left = x.min(), let right = x.max(), let top = y.min(), let bottom = y.max() else { return nil }
-    return ShownPlace(left: left, top: top, right: right, bottom: bottom)
+    return ShownPlace(left: x.min() ?? 0, top: y.min() ?? 0, right: x.max() ?? 0, bottom: y.max() ?? 0)
   }
 }
 

@@ -76,7 +76,7 @@ public struct AffineMatrix: Sendable, Hashable, Codable {
 }
 
 /// A change of a fitted picture by its parts: it is scaled and turned about an anchor, then moved.
-public struct LayerTurn: Sendable, Hashable, Codable {
+public struct TransformComponents: Sendable, Hashable, Codable {
   /// Degrees clockwise.
   public var rotation: Double
   /// Negative: mirrored. Not zero.
@@ -139,7 +139,7 @@ public enum LayerTransform: Sendable, Hashable, Codable {
   /// numbers of matrices are interpolated one by one.
   case matrix(ValueRampList<AffineMatrix>)
   /// A change of the fitted picture.
-  case turn(ValueRampList<LayerTurn>)
+  case turn(ValueRampList<TransformComponents>)
 }
 
 /// A value between two of which a ramp goes.
@@ -213,14 +213,14 @@ extension AffineMatrix: Interpolatable {
   }
 }
 
-extension LayerTurn: Interpolatable {
-  public func interpolated(to other: LayerTurn, at position: Double) -> LayerTurn {
+extension TransformComponents: Interpolatable {
+  public func interpolated(to other: TransformComponents, at position: Double) -> TransformComponents {
     func mixed(_ from: Coordinate, _ to: Coordinate) -> Coordinate {
       Coordinate(
         fraction: CompositionModel.mixed(from.fraction, to.fraction, position),
         pixels: CompositionModel.mixed(from.pixels, to.pixels, position))
     }
-    return LayerTurn(
+    return TransformComponents(
       rotation: CompositionModel.mixed(rotation, other.rotation, position),
       scaleX: CompositionModel.mixed(scaleX, other.scaleX, position),
       scaleY: CompositionModel.mixed(scaleY, other.scaleY, position), x: CompositionModel.mixed(x, other.x, position),

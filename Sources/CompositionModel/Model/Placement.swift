@@ -206,7 +206,7 @@ extension Rectangle {
   }
 }
 
-extension LayerTurn {
+extension TransformComponents {
   /// The map of a fitted picture whose rectangle is given.
   package func matrix(in rectangle: Rectangle) -> AffineMatrix {
     let (x0, y0) = (

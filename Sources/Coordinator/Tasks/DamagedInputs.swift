@@ -188,6 +188,7 @@ actor DamagedInputs {
     logger.warning(
       count == 1 ? "a piece does not fit and is made again" : "a piece does not fit and all pieces are made again",
       metadata: ["job": "\(job)", "task": "\(maker.label)", "reason": "\(reason)"])
+    events.emit(.jobReplanned(job: job.description, reason: .refusedPieces))
   }
 
   /// Plans a job again whose results are damaged or gone, so that they are made again. A job that has lost results too
@@ -207,6 +208,7 @@ actor DamagedInputs {
     logger.warning(
       "results were damaged on the disk and are made again",
       metadata: ["job": "\(job)", "tasks": "\(results.joined(separator: ", "))"])
+    events.emit(.jobReplanned(job: job.description, reason: .damagedResults))
   }
 
   private func fail(_ job: JobID, _ message: String) async throws(JobStoreError) {

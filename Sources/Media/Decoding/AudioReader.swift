@@ -22,19 +22,19 @@ package final class AudioReader {
   ///   - discontinuities: The described track's.
   ///   - format: The described track's.
   ///   - position: The number of the first sample to return, counted from time zero of the asset's timeline.
-  ///   - movement: Advanced with every packet that is read and every block of samples that is decoded, returned or not.
+  ///   - liveness: Advanced with every packet that is read and every block of samples that is decoded, returned or not.
   package init(
     source: any ByteSource, name: String, track: Int, timebase: MediaTime, origin: Int64,
-    discontinuities: [Discontinuity]? = nil, format: AudioFormat, from position: Int64, movement: Movement? = nil
+    discontinuities: [Discontinuity]? = nil, format: AudioFormat, from position: Int64, liveness: Liveness? = nil
   ) throws(MediaError) {
     first = position
     frame = try Frame()
     let packet = try Packet()
     var hasPacket = false
     let places = discontinuities.map { [track: $0] } ?? [:]
-    var demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
+    var demuxer = try Demuxer(source, name: name, discontinuities: places, liveness: liveness)
     var stream = try AudioReader.stream(track, of: demuxer, timebase: timebase)
-    try Demuxer.completeFormat(of: stream, in: source, name: name, movement: movement)
+    try Demuxer.completeFormat(of: stream, in: source, name: name, liveness: liveness)
     let target = SampleClock.timestamp(of: position, origin: origin, timebase: stream.pointee.time_base, format)
     if let target, AudioReader.canStartAnywhere(stream, of: demuxer.formatName, format: format),
       try demuxer.seek(track, to: target)
@@ -42,14 +42,14 @@ package final class AudioReader {
       hasPacket = try demuxer.read(into: packet, ofTrack: track)
       if !hasPacket || packet.pts == sheaf_no_pts || packet.pts > target {
         // The container's index leads past the position, so the file is read from its head.
-        demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
+        demuxer = try Demuxer(source, name: name, discontinuities: places, liveness: liveness)
         stream = try AudioReader.stream(track, of: demuxer, timebase: timebase)
-        try Demuxer.completeFormat(of: stream, in: source, name: name, movement: movement)
+        try Demuxer.completeFormat(of: stream, in: source, name: name, liveness: liveness)
         hasPacket = false
       }
     }
     decoder = TrackDecoder(
-      try Decoder(stream, name: name), demuxer, track: track, packet: packet, hasPacket: hasPacket, movement: movement)
+      try Decoder(stream, name: name), demuxer, track: track, packet: packet, hasPacket: hasPacket, liveness: liveness)
     converter = DecodedAudioConverter(
       format: format,
       clock: SampleClock(stream, container: demuxer.formatName, origin: origin, sampleRate: format.sampleRate),

@@ -230,7 +230,7 @@ final class TrackDecoder {
   private let demuxer: Demuxer
   private let track: Int
   private let packet: Packet
-  private let movement: Movement?
+  private let liveness: Liveness?
   private var unneeded: UnneededPictures?
   private var lost: LostPictures?
   private var hasPacket: Bool
@@ -240,14 +240,14 @@ final class TrackDecoder {
   ///   - packet: Used for reading.
   ///   - hasPacket: Whether `packet` holds the track's first packet to decode.
   ///   - unneeded: What is not decoded. Nil: everything is.
-  ///   - movement: Advanced with every picture or block of samples.
+  ///   - liveness: Advanced with every picture or block of samples.
   init(
     _ decoder: Decoder, _ demuxer: Demuxer, track: Int, packet: Packet, hasPacket: Bool,
-    leavingOut unneeded: UnneededPictures? = nil, movement: Movement?
+    leavingOut unneeded: UnneededPictures? = nil, liveness: Liveness?
   ) {
     self.unneeded = unneeded
     lost = (try? demuxer.stream(track)).flatMap { LostPictures($0.pointee.codecpar) }
-    self.movement = movement
+    self.liveness = liveness
     self.decoder = decoder
     self.demuxer = demuxer
     self.track = track
@@ -275,7 +275,7 @@ final class TrackDecoder {
   func decode(into frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) -> Bool {
     while true {
       if try decoder.receive(frame) {
-        movement?.advance()
+        liveness?.advance()
         return true
       }
       if isAtEnd { return false }

@@ -12,7 +12,7 @@ final class DecodingSession {
     var codec: String
     var timebase: MediaTime
     var discontinuities: [Discontinuity]?
-    var movement: Movement?
+    var liveness: Liveness?
   }
 
   /// The index of the session's start among those of the reader; -1 for the head of the file, and where the reader has
@@ -40,7 +40,7 @@ final class DecodingSession {
     let packet = try Packet()
     let places = opening.discontinuities.map { [opening.track: $0] } ?? [:]
     var demuxer = try Demuxer(
-      opening.source, name: opening.name, discontinuities: places, movement: opening.movement)
+      opening.source, name: opening.name, discontinuities: places, liveness: opening.liveness)
     let stream = try opening.stream(of: demuxer)
     let codecDecoder = try Decoder(stream, name: opening.name, fillsBuffers: conceals)
     let clock = FrameClock(stream)
@@ -52,7 +52,7 @@ final class DecodingSession {
     }
     decoder = TrackDecoder(
       codecDecoder, demuxer, track: opening.track, packet: packet, hasPacket: start != nil,
-      leavingOut: unneeded, movement: opening.movement)
+      leavingOut: unneeded, liveness: opening.liveness)
   }
 
   /// The first error that the codec reported for the data.
@@ -126,7 +126,7 @@ extension DecodingSession.Opening {
     {
       return opened
     }
-    let demuxer = try Demuxer(source, name: opened.name, discontinuities: discontinuities, movement: movement)
+    let demuxer = try Demuxer(source, name: opened.name, discontinuities: discontinuities, liveness: liveness)
     let stream = try demuxer.stream(track)
     demuxer.select { $0 == stream }
     if try demuxer.read(keyframe, ofTrack: track, into: packet, stopsWhenPast: false) { return demuxer }

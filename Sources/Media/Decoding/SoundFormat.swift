@@ -57,11 +57,11 @@ extension Demuxer {
   /// Finds what the packets of sound decode to, if libavformat has not: by decoding the first ones, in another reading
   /// of the file. A track of which nothing can be decoded is left as it is.
   static func completeFormat(
-    of stream: UnsafeMutablePointer<AVStream>, in source: any ByteSource, name: String, movement: Movement?
+    of stream: UnsafeMutablePointer<AVStream>, in source: any ByteSource, name: String, liveness: Liveness?
   ) throws(MediaError) {
     guard stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO, !stream.hasSoundFormat else { return }
     let track = Int(stream.pointee.index)
-    let demuxer = try Demuxer(source, name: name, movement: movement)
+    let demuxer = try Demuxer(source, name: name, liveness: liveness)
     let own = try demuxer.stream(track)
     demuxer.select { $0 == own }
     let (packet, frame) = (try Packet(), try Frame())

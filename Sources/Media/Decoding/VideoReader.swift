@@ -59,18 +59,18 @@ package final class VideoReader {
   ///   - leavesOut: Whether pictures of H.264 that no other refers to may be left out before the one that is shown.
   ///     libavcodec gives other pictures after a damaged one of them than without it, so frames of damaged media then
   ///     depend on `shownAt`.
-  ///   - movement: Advanced with every packet that is read and every picture that is decoded, shown or not.
+  ///   - liveness: Advanced with every packet that is read and every picture that is decoded, shown or not.
   package init(
     source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime,
     discontinuities: [Discontinuity]? = nil, decodeFrom: Keyframe?, state: DecoderState? = nil,
     starts: VideoFormat? = nil, shownAt: Int64?, wantsPrevious: Bool = false, leavesOut: Bool = false,
-    movement: Movement? = nil
+    liveness: Liveness? = nil
   ) throws(MediaError) {
     self.wantsPrevious = wantsPrevious
     self.leavesOut = leavesOut && !wantsPrevious
     opening = DecodingSession.Opening(
       source: source, name: name, track: track, codec: codec, timebase: timebase, discontinuities: discontinuities,
-      movement: movement)
+      liveness: liveness)
     self.shownAt = shownAt
     format = starts
     self.starts = starts?.keyframes ?? []

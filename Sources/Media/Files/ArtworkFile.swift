@@ -16,13 +16,13 @@ package struct ArtworkFile: Sendable {
   /// - Throws: `.noTrack` if there is no picture of the format and of at most `Artwork.greatestByteCount` bytes.
   package init(
     _ source: any ByteSource, name: String, track: Int?, format: Artwork.Format, isForSharing: Bool = false,
-    movement: Movement?
+    liveness: Liveness?
   ) throws(MediaError) {
     self.format = format
     let greatest = Artwork.greatestByteCount
     let stored: [UInt8]
     if let track {
-      let demuxer = try Demuxer(source, name: name, movement: movement)
+      let demuxer = try Demuxer(source, name: name, liveness: liveness)
       let picture = try demuxer.stream(track).pointee.attached_pic
       stored = Array(UnsafeBufferPointer(start: picture.data, count: max(0, Int(picture.size))))
     } else {

@@ -12,9 +12,9 @@ package struct StoredAttachment: Sendable {
 
   /// The attached files of a media file by the numbers of their streams.
   package static func all(
-    in source: any ByteSource, name: String, movement: Movement? = nil
+    in source: any ByteSource, name: String, liveness: Liveness? = nil
   ) throws(MediaError) -> [Int: StoredAttachment] {
-    let demuxer = try Demuxer(source, name: name, movement: movement)
+    let demuxer = try Demuxer(source, name: name, liveness: liveness)
     var found: [Int: StoredAttachment] = [:]
     for case let stream? in demuxer.streams {
       let parameters = stream.pointee.codecpar!

@@ -52,11 +52,11 @@ package final class CopyMuxer: CaptionMuxer {
   ///   - chapters: On the output's timeline, kept to the microsecond.
   ///   - attachments: Files that the file has in it, of Matroska alone.
   ///   - artwork: The picture that players show for the file.
-  ///   - movement: Advanced with every packet that is written.
+  ///   - liveness: Advanced with every packet that is written.
   package init(
     descriptor: Int32, name: String, container: Container, tracks: [Track], texts: [TextTrack] = [],
     metadata: [String: String], chapters: [Chapter] = [], attachments: [StoredAttachment] = [],
-    artwork: ArtworkFile? = nil, movement: Movement? = nil
+    artwork: ArtworkFile? = nil, liveness: Liveness? = nil
   ) throws(MediaError) {
     timebases = tracks.map(\.format.avTimebase)
     // Matroska's players subtract the codec delay of Opus from the stored times.
@@ -64,7 +64,7 @@ package final class CopyMuxer: CaptionMuxer {
       guard container.isMatroska, let hidden = track.hiddenSamples else { return 0 }
       return track.format.ticks(hidden)
     }
-    file = try MuxerFile(descriptor: descriptor, name: name, container: container, movement: movement)
+    file = try MuxerFile(descriptor: descriptor, name: name, container: container, liveness: liveness)
     file.add(metadata)
     for (index, track) in tracks.enumerated() {
       let stream = try file.newStream()

@@ -7,7 +7,7 @@ final class Demuxer {
   let name: String
   let context: UnsafeMutablePointer<AVFormatContext>
   private let io: LibavIO
-  private let movement: Movement?
+  private let liveness: Liveness?
   /// By stream. Packets' times are returned with their offsets.
   private let discontinuities: [Int: [Discontinuity]]
   /// By stream, how many discontinuities are before the last packet that was read.
@@ -20,16 +20,16 @@ final class Demuxer {
   /// - Parameters:
   ///   - format: One of `allowedFormats`, of a file that was recognized. Nil: it is recognized here.
   ///   - discontinuities: By stream, as the file was described.
-  ///   - movement: Advanced with every read of the source and every packet.
+  ///   - liveness: Advanced with every read of the source and every packet.
   init(
     _ source: any ByteSource, name: String, format: String? = nil, discontinuities: [Int: [Discontinuity]] = [:],
-    movement: Movement?
+    liveness: Liveness?
   ) throws(MediaError) {
     sheaf_log_capture()
     self.discontinuities = discontinuities
     self.name = name
-    self.movement = movement
-    io = try LibavIO(reading: WebVTTFile(source, name: name) ?? source, movement: movement)
+    self.liveness = liveness
+    io = try LibavIO(reading: WebVTTFile(source, name: name) ?? source, liveness: liveness)
     let opening = try allocated(avformat_alloc_context(), "opening a file")
     opening.pointee.pb = io.context
     opening.pointee.format_whitelist = av_strdup(allowedFormats.joined(separator: ","))
@@ -157,7 +157,7 @@ final class Demuxer {
     packet.removeImpossibleTimes()
     keepTimebase(of: packet)
     if !discontinuities.isEmpty { correctTimes(of: packet) }
-    movement?.advance()
+    liveness?.advance()
     return result >= 0
   }
 

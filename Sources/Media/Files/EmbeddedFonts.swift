@@ -15,9 +15,9 @@ package struct EmbeddedFont: Sendable {
   /// The fonts of a file that libavformat recognizes: those attached to a movie, and those in the section `[Fonts]` of
   /// a script.
   package static func fonts(
-    in source: any ByteSource, name: String, movement: Movement? = nil
+    in source: any ByteSource, name: String, liveness: Liveness? = nil
   ) throws(MediaError) -> [EmbeddedFont] {
-    let demuxer = try Demuxer(source, name: name, movement: movement)
+    let demuxer = try Demuxer(source, name: name, liveness: liveness)
     var found: [EmbeddedFont] = []
     for case let stream? in demuxer.streams {
       let parameters = stream.pointee.codecpar.pointee

@@ -36,17 +36,17 @@ package final class FileMuxer: CaptionMuxer {
   ///   - chapters: On the output's timeline, kept to the microsecond.
   ///   - rotation: Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures.
   ///   - artwork: The picture that players show for the file.
-  ///   - movement: Advanced with every packet that is written.
+  ///   - liveness: Advanced with every packet that is written.
   package init(
     descriptor: Int32, from start: Int64 = 0, name: String, container: Container, tracks: [Track],
     texts: [TextTrack] = [], indexFirst: Bool, metadata: [String: String], chapters: [Chapter] = [], rotation: Int = 0,
-    artwork: ArtworkFile? = nil, movement: Movement? = nil
+    artwork: ArtworkFile? = nil, liveness: Liveness? = nil
   ) throws(MediaError) {
     self.tracks = tracks
     self.texts = texts
     self.container = container
     file = try MuxerFile(
-      descriptor: descriptor, from: start, name: name, container: container, movement: movement)
+      descriptor: descriptor, from: start, name: name, container: container, liveness: liveness)
     file.add(metadata)
     for track in tracks { try addStream(track, rotation: rotation) }
     for text in texts { try file.addStream(text) }

@@ -11,18 +11,18 @@ final class LibavIO {
   private let stream: Stream
 
   /// Reads a source.
-  /// - Parameter movement: Advanced with every read.
-  init(reading source: any ByteSource, movement: Movement?) throws(MediaError) {
-    stream = Stream(.source(source), movement)
+  /// - Parameter liveness: Advanced with every read.
+  init(reading source: any ByteSource, liveness: Liveness?) throws(MediaError) {
+    stream = Stream(.source(source), liveness)
     context = try LibavIO.context(stream, "opening a file", capacity: 64 * 1024, isWritten: false)
   }
 
   /// Writes an empty file that can seek. The descriptor is the caller's to close.
   /// - Parameters:
   ///   - start: The place of the file's first byte in that of the descriptor.
-  ///   - movement: Advanced with every write.
-  init(writing descriptor: Int32, from start: Int64 = 0, name: String, movement: Movement?) throws(MediaError) {
-    stream = Stream(.output(descriptor, start: start, name: name), movement)
+  ///   - liveness: Advanced with every write.
+  init(writing descriptor: Int32, from start: Int64 = 0, name: String, liveness: Liveness?) throws(MediaError) {
+    stream = Stream(.output(descriptor, start: start, name: name), liveness)
     context = try LibavIO.context(stream, "opening the output", capacity: 256 * 1024, isWritten: true)
   }
 
@@ -67,14 +67,14 @@ private final class Stream {
   }
 
   private let backing: Backing
-  private let movement: Movement?
+  private let liveness: Liveness?
   private var position: Int64 = 0
   private var written: Int64 = 0
   private(set) var failure: MediaError?
 
-  init(_ backing: Backing, _ movement: Movement?) {
+  init(_ backing: Backing, _ liveness: Liveness?) {
     self.backing = backing
-    self.movement = movement
+    self.liveness = liveness
   }
 
   var byteCount: Int64 {
@@ -87,7 +87,7 @@ private final class Stream {
     do throws(MediaError) {
       let count = try source.read(at: position, into: buffer)
       position += Int64(count)
-      movement?.advance()
+      liveness?.advance()
       return count == 0 ? sheaf_error_end : Int32(count)
     } catch {
       failure = error
@@ -104,7 +104,7 @@ private final class Stream {
       failure = MediaError.during("writing", name)(error)
       return sheaf_averror(EIO)
     }
-    movement?.advance()
+    liveness?.advance()
     position += Int64(bytes.count)
     written = max(written, position)
     return Int32(bytes.count)

@@ -8,7 +8,7 @@ final class MuxerFile {
   let name: String
   private let io: LibavIO
   private let container: Container
-  private let movement: Movement?
+  private let liveness: Liveness?
   private var options: [(key: String, value: String)] = []
   private let descriptor: Int32
   private let start: Int64
@@ -23,17 +23,17 @@ final class MuxerFile {
   ///   - descriptor: Of an empty file, which can be read if it is a movie. The caller closes it.
   ///   - start: The place of the file's first byte in that of the descriptor.
   ///   - name: The file's name, for messages.
-  ///   - movement: Advanced with every packet that is written.
+  ///   - liveness: Advanced with every packet that is written.
   init(
-    descriptor: Int32, from start: Int64 = 0, name: String, container: Container, movement: Movement?
+    descriptor: Int32, from start: Int64 = 0, name: String, container: Container, liveness: Liveness?
   ) throws(MediaError) {
     sheaf_log_capture()
     self.name = name
     self.container = container
-    self.movement = movement
+    self.liveness = liveness
     self.descriptor = descriptor
     self.start = start
-    io = try LibavIO(writing: descriptor, from: start, name: name, movement: movement)
+    io = try LibavIO(writing: descriptor, from: start, name: name, liveness: liveness)
     var made: UnsafeMutablePointer<AVFormatContext>?
     try check(avformat_alloc_output_context2(&made, nil, container.formatName, nil), "opening the output", name)
     context = try allocated(made, "opening the output")
@@ -106,7 +106,7 @@ final class MuxerFile {
     let result = av_interleaved_write_frame(context, packet.pointer)
     try io.rethrow()
     try check(result, "writing", name)
-    movement?.advance()
+    liveness?.advance()
   }
 
   func lack(ofTrack index: Int) -> MediaError {

@@ -48,14 +48,14 @@ package final class StoredPackets: PacketSource {
   ///     described as one that has them all.
   package init(
     _ source: any ByteSource, name: String, track: Int, codec: String?, timebase: MediaTime?,
-    discontinuities: [Discontinuity]?, from start: Keyframe?, completesTimes: Bool = false, movement: Movement?
+    discontinuities: [Discontinuity]?, from start: Keyframe?, completesTimes: Bool = false, liveness: Liveness?
   ) throws(MediaError) {
     self.track = track
     let places = discontinuities.map { [track: $0] } ?? [:]
     func open() throws(MediaError) -> (Demuxer, UnsafeMutablePointer<AVStream>) {
-      let demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
+      let demuxer = try Demuxer(source, name: name, discontinuities: places, liveness: liveness)
       let stream = try demuxer.stream(track)
-      try Demuxer.completeFormat(of: stream, in: source, name: name, movement: movement)
+      try Demuxer.completeFormat(of: stream, in: source, name: name, liveness: liveness)
       let (found, ticks) = (Decoder.codecName(stream.pointee.codecpar), MediaTime(stream.pointee.time_base))
       guard found == codec ?? found, ticks == timebase ?? ticks else {
         throw MediaError(

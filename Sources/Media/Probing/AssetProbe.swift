@@ -13,10 +13,10 @@ package import CompositionModel
 package enum AssetProbe {
   /// - Parameters:
   ///   - name: The file's name, for messages.
-  ///   - movement: Advanced with every packet that is read and every picture that is decoded.
+  ///   - liveness: Advanced with every packet that is read and every picture that is decoded.
   /// - Throws: The first track's error if no track can be decoded.
   package static func probe(
-    _ source: any ByteSource, name: String, movement: Movement? = nil
+    _ source: any ByteSource, name: String, liveness: Liveness? = nil
   ) throws(MediaError) -> AssetDescription {
     if try CubeFile.isOne(source) {
       let table = try CubeFile(source, name: name)
@@ -29,16 +29,16 @@ package enum AssetProbe {
     }
     if try MovieClaims.concern(source) { try MovieClaims.check(source, name: name) }
     let format = try SubRipCheck.isOne(source, name: name) ? "srt" : nil
-    var demuxer = try Demuxer(source, name: name, format: format, movement: movement)
+    var demuxer = try Demuxer(source, name: name, format: format, liveness: liveness)
     var places = DiscontinuityScan(demuxer)
-    var scans = try scan(demuxer, movement) { (packet, stream) throws(MediaError) in
+    var scans = try scan(demuxer, liveness) { (packet, stream) throws(MediaError) in
       try places.add(packet, of: stream)
     }
     let discontinuities = try places.discontinuities()
     if !discontinuities.isEmpty {
       // Once more, with the times corrected.
-      demuxer = try Demuxer(source, name: name, discontinuities: discontinuities, movement: movement)
-      scans = try scan(demuxer, movement) { (_, _) throws(MediaError) in }
+      demuxer = try Demuxer(source, name: name, discontinuities: discontinuities, liveness: liveness)
+      scans = try scan(demuxer, liveness) { (_, _) throws(MediaError) in }
     }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
     let movie = isMovie ? try MovieTracks(source) : nil
@@ -56,14 +56,14 @@ package enum AssetProbe {
       do throws(MediaError) {
         switch type {
         case .video:
-          let track = VideoTrackProbe(source, demuxer, stream, movement: movement)
+          let track = VideoTrackProbe(source, demuxer, stream, liveness: liveness)
           var packets = try scans.packets(of: stream)
           try track.probe(&finding, &packets)
           if let video = finding.description.video {
             finding.description.video?.cleanAperture = index?.cleanAperture?.part(of: video.size)
           }
         case .audio:
-          let track = AudioTrackProbe(source, demuxer, stream, movement: movement)
+          let track = AudioTrackProbe(source, demuxer, stream, liveness: liveness)
           try track.probe(&finding, scans.sound(of: stream))
         case .subtitle, .metadata:
           finding.add(scans.extent(of: stream))
@@ -109,10 +109,10 @@ package enum AssetProbe {
 
   /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks.
   private static func scan(
-    _ demuxer: Demuxer, _ movement: Movement?,
+    _ demuxer: Demuxer, _ liveness: Liveness?,
     visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void
   ) throws(MediaError) -> TrackScans {
-    let scans = TrackScans(demuxer, movement)
+    let scans = TrackScans(demuxer, liveness)
     let packet = try Packet()
     while try demuxer.read(into: packet) {
       guard let stream = demuxer.streams[Int(packet.pointer.pointee.stream_index)] else { continue }

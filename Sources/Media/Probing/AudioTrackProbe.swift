@@ -6,15 +6,15 @@ struct AudioTrackProbe {
   private let source: any ByteSource
   private let demuxer: Demuxer
   private let stream: UnsafeMutablePointer<AVStream>
-  private let movement: Movement?
+  private let liveness: Liveness?
 
   init(
-    _ source: any ByteSource, _ demuxer: Demuxer, _ stream: UnsafeMutablePointer<AVStream>, movement: Movement?
+    _ source: any ByteSource, _ demuxer: Demuxer, _ stream: UnsafeMutablePointer<AVStream>, liveness: Liveness?
   ) {
     self.source = source
     self.demuxer = demuxer
     self.stream = stream
-    self.movement = movement
+    self.liveness = liveness
   }
 
   /// Adds the format and the range to `finding`.
@@ -49,7 +49,7 @@ struct AudioTrackProbe {
   ) throws(MediaError) -> (count: Int64, changes: [AudioFormat.Change]?)? {
     let reader = try AudioReader(
       source: source, name: demuxer.name, track: finding.index, timebase: finding.description.timebase, origin: start,
-      discontinuities: finding.description.discontinuities, format: format, from: .min / 4, movement: movement)
+      discontinuities: finding.description.discontinuities, format: format, from: .min / 4, liveness: liveness)
     guard let first = try reader.next() else { return nil }
     var end = first.end
     while let block = try reader.next() { end = block.end }

@@ -10,7 +10,7 @@ final class FirstPicture: @unchecked Sendable {
   private let decoder: Decoder
   private let packet: Packet
   private let frame: Frame
-  private let movement: Movement?
+  private let liveness: Liveness?
   private let parameters: Parameters
   private let end = Semaphore(0)
   private var result: Result<Bool, MediaError> = .success(false)
@@ -29,12 +29,12 @@ final class FirstPicture: @unchecked Sendable {
   }
 
   /// Starts to decode.
-  /// - Parameter movement: Advanced when the picture is there.
+  /// - Parameter liveness: Advanced when the picture is there.
   init(
-    _ packet: Packet, of stream: UnsafeMutablePointer<AVStream>, name: String, movement: Movement?
+    _ packet: Packet, of stream: UnsafeMutablePointer<AVStream>, name: String, liveness: Liveness?
   ) throws(MediaError) {
     self.packet = packet
-    self.movement = movement
+    self.liveness = liveness
     decoder = try Decoder(stream, name: name)
     frame = try Frame()
     parameters = Parameters(stream)
@@ -55,7 +55,7 @@ final class FirstPicture: @unchecked Sendable {
       try decoder.send(nil)
       guard try decoder.receive(frame.pointer) else { return false }
     }
-    movement?.advance()
+    liveness?.advance()
     return true
   }
 
@@ -65,7 +65,7 @@ final class FirstPicture: @unchecked Sendable {
   func finish(_ stream: UnsafeMutablePointer<AVStream>, name: String) throws(MediaError) -> Frame? {
     end.wait()
     guard Parameters(stream) == parameters else {
-      return try FirstPicture(packet, of: stream, name: name, movement: movement).finish(stream, name: name)
+      return try FirstPicture(packet, of: stream, name: name, liveness: liveness).finish(stream, name: name)
     }
     guard try result.get() else { return nil }
     var clock = FrameClock(stream)

@@ -32,7 +32,7 @@ struct PacketScan {
 
   let rule: KeyframeRule
   private var shown: ShownPictures
-  private var headers: StandingHeaders?
+  private var headers: ActiveParameterSets?
   private var lost: LostPictures?
   private var codedOrder: AVCOrder?
   /// The presentation time of the first packet at which decoding can start. Its decoding time may be missing, as it is
@@ -58,19 +58,19 @@ struct PacketScan {
   private(set) var firstPicture: FirstPicture?
   private let stream: UnsafeMutablePointer<AVStream>
   private let name: String
-  private let movement: Movement?
+  private let liveness: Liveness?
 
   /// - Parameters:
   ///   - name: The file's name, for messages.
-  ///   - movement: Advanced with the first picture.
-  init(_ stream: UnsafeMutablePointer<AVStream>, name: String, movement: Movement?) {
+  ///   - liveness: Advanced with the first picture.
+  init(_ stream: UnsafeMutablePointer<AVStream>, name: String, liveness: Liveness?) {
     self.stream = stream
     self.name = name
-    self.movement = movement
+    self.liveness = liveness
     let parameters = stream.pointee.codecpar!
     rule = KeyframeRule(parameters, hasAlphaBeside: Decoder.hasAlphaBeside(stream))
     shown = ShownPictures(parameters)
-    headers = StandingHeaders(parameters)
+    headers = ActiveParameterSets(parameters)
     lost = LostPictures(parameters)
     codedOrder = AVCOrder(parameters)
     order = rule.statesPictureTypes ? PictureOrder() : nil
@@ -96,7 +96,7 @@ struct PacketScan {
         if packetCount == 1, !packet.isDiscarded, rule.proof != .decoding {
           // If the decoder cannot be opened, the reader that is used in its place says why.
           firstPicture = try? FirstPicture(
-            Packet(referencing: packet), of: stream, name: name, movement: movement)
+            Packet(referencing: packet), of: stream, name: name, liveness: liveness)
         }
       }
       if packet.dts != sheaf_no_pts, let index = states.index(of: state) {

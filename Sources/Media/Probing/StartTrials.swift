@@ -24,10 +24,10 @@ struct StartTrials {
   ///   - candidates: Rising.
   init(
     _ source: any ByteSource, name: String, _ finding: TrackFinding, candidates: [Keyframe], states: DecoderStates,
-    movement: Movement?
+    liveness: Liveness?
   ) throws(MediaError) {
     let places = finding.description.discontinuities.map { [finding.index: $0] } ?? [:]
-    demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
+    demuxer = try Demuxer(source, name: name, discontinuities: places, liveness: liveness)
     let stream = try demuxer.stream(finding.index)
     demuxer.select { $0 == stream }
     self.stream = stream

@@ -26,13 +26,13 @@ final class TrackScans {
   }
 
   private let demuxer: Demuxer
-  private let movement: Movement?
+  private let liveness: Liveness?
   /// By stream, with the codec that it had when its scan began.
   private var scans: [(scan: Scan, codec: AVCodecID)] = []
 
-  init(_ demuxer: Demuxer, _ movement: Movement?) {
+  init(_ demuxer: Demuxer, _ liveness: Liveness?) {
     self.demuxer = demuxer
-    self.movement = movement
+    self.liveness = liveness
     demuxer.select { TrackScans.mediaType(of: $0) != nil }
     addStreams()
   }
@@ -57,7 +57,7 @@ final class TrackScans {
     guard let stream else { return (.none, AV_CODEC_ID_NONE) }
     let scan: Scan
     switch Self.mediaType(of: stream) {
-    case .video: scan = .video(PacketScan(stream, name: demuxer.name, movement: movement))
+    case .video: scan = .video(PacketScan(stream, name: demuxer.name, liveness: liveness))
     case .audio: scan = .audio(Result { () throws(MediaError) in try AudioScan(stream, demuxer) })
     case .subtitle:
       do throws(MediaError) {

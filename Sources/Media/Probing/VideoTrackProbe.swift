@@ -6,12 +6,12 @@ struct VideoTrackProbe {
   private let source: any ByteSource
   private let demuxer: Demuxer
   private let stream: UnsafeMutablePointer<AVStream>
-  private let movement: Movement?
+  private let liveness: Liveness?
 
   init(
-    _ source: any ByteSource, _ demuxer: Demuxer, _ stream: UnsafeMutablePointer<AVStream>, movement: Movement?
+    _ source: any ByteSource, _ demuxer: Demuxer, _ stream: UnsafeMutablePointer<AVStream>, liveness: Liveness?
   ) {
-    self.movement = movement
+    self.liveness = liveness
     self.source = source
     self.demuxer = demuxer
     self.stream = stream
@@ -27,7 +27,7 @@ struct VideoTrackProbe {
     let reader = try VideoReader(
       source: source, name: demuxer.name, track: finding.index, codec: finding.description.codec,
       timebase: finding.description.timebase, discontinuities: finding.description.discontinuities, decodeFrom: nil,
-      shownAt: nil, movement: movement)
+      shownAt: nil, liveness: liveness)
     guard let first = try reader.next() else {
       throw reader.firstFailure
         ?? MediaError(
@@ -42,7 +42,7 @@ struct VideoTrackProbe {
     let isProvedByDecoding = scan.rule.proof == .decoding || finding.description.codec == "mpeg4" && first.isInterlaced
     if isProvedByDecoding {
       let trials = try StartTrials(
-        source, name: demuxer.name, finding, candidates: keyframes, states: scan.states, movement: movement
+        source, name: demuxer.name, finding, candidates: keyframes, states: scan.states, liveness: liveness
       ).run()
       (times, keyframes) = (trials.times, trials.starts)
       damage = DamagedStretches()

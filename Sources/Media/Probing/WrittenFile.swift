@@ -55,11 +55,11 @@ package struct WrittenFile: Sendable {
   ///   - source: The complete file.
   ///   - name: The file's name, for messages.
   ///   - end: Where the longest track should end, in seconds.
-  ///   - movement: Advanced with every packet that is read.
+  ///   - liveness: Advanced with every packet that is read.
   package init(
-    _ source: any ByteSource, name: String, container: Container, end: Double, movement: Movement? = nil
+    _ source: any ByteSource, name: String, container: Container, end: Double, liveness: Liveness? = nil
   ) throws(MediaError) {
-    let demuxer = try Demuxer(source, name: name, movement: movement)
+    let demuxer = try Demuxer(source, name: name, liveness: liveness)
     let covers = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS
     var streams: [UnsafeMutablePointer<AVStream>] = []
     for case let stream? in demuxer.streams where stream.pointee.disposition & covers == 0 {

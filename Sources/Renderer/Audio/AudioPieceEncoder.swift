@@ -7,7 +7,7 @@ import RenderTasks
 final class AudioPieceEncoder {
   private let settings: AudioSettings
   private let place: PiecePlace
-  private let movement: Movement?
+  private let liveness: Liveness?
   /// Of the sound.
   private let sampleCount: Int64
   private var encoder: AudioEncoder
@@ -20,12 +20,12 @@ final class AudioPieceEncoder {
   /// - Parameter measured: Whether the loudness counts. What a lossless codec has is that of the mix, and is not
   ///   measured.
   init(
-    _ settings: AudioSettings, to place: PiecePlace, sampleCount: Int64, measured: Bool, _ movement: Movement?
+    _ settings: AudioSettings, to place: PiecePlace, sampleCount: Int64, measured: Bool, _ liveness: Liveness?
   ) throws(RenderError) {
     self.settings = settings
     self.sampleCount = sampleCount
     self.place = place
-    self.movement = movement
+    self.liveness = liveness
     isMeasured = measured && settings.codec.definition.bitRates != nil
     (encoder, writer) = try Self.open(settings, place)
     try openMeter()
@@ -111,7 +111,7 @@ final class AudioPieceEncoder {
   private func writePackets() throws(RenderError) {
     let step = RenderError.during("encoding the audio")
     while let packet = try mapErrors(to: step, { () throws(MediaError) in try encoder.receive() }) {
-      movement?.advance()
+      liveness?.advance()
       try mapErrors(to: step) { () throws(MediaError) in try writer.write(packet) }
       if let decoder { try measure { () throws(MediaError) in try decoder.decode(packet) } }
     }

@@ -22,7 +22,7 @@ package enum AudioRenderer {
   /// Writes the audio's piece to `descriptor`, which the caller closes.
   /// - Parameters:
   ///   - inputs: The sources' files by digest.
-  ///   - movement: Advanced with every packet that is read, every block of samples that is decoded or mixed, and every
+  ///   - liveness: Advanced with every packet that is read, every block of samples that is decoded or mixed, and every
   ///     packet that the encoder returns.
   ///   - progress: Called with the number of finished samples, which only rises, a few times for each second of audio.
   /// - Returns: The damaged packets whose samples are heard, which the piece has too. Each has the time of the block of
@@ -31,23 +31,23 @@ package enum AudioRenderer {
   ///   `.infrastructure` if this machine ran out of something. The file then holds no complete piece.
   @discardableResult
   package static func render(
-    _ task: AudioTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
+    _ task: AudioTask, inputs: [String: any ByteSource], to descriptor: Int32, liveness: Liveness? = nil,
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     let output = { () throws(RenderError) in
       try [
         AudioPieceEncoder(
-          task.encoder, to: .file(descriptor), sampleCount: task.sampleCount, measured: task.loudness != nil, movement)
+          task.encoder, to: .file(descriptor), sampleCount: task.sampleCount, measured: task.loudness != nil, liveness)
       ]
     }
-    return try mix(task, inputs: inputs, into: output, movement: movement, progress: progress)
+    return try mix(task, inputs: inputs, into: output, liveness: liveness, progress: progress)
   }
 
   /// Writes the pieces of several outputs' audio, as a package. What has the same sample rate and channels is mixed
   /// once. The parameters and the errors are those of `render` for one output; the file must be readable too.
   @discardableResult
   package static func render(
-    _ ladder: AudioLadderTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
+    _ ladder: AudioLadderTask, inputs: [String: any ByteSource], to descriptor: Int32, liveness: Liveness? = nil,
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     let parts = PackageParts(descriptor: descriptor, count: ladder.mixes.reduce(0) { $0 + $1.encoders.count })
@@ -67,12 +67,12 @@ package enum AudioRenderer {
           outputs.append(
             try AudioPieceEncoder(
               encoder, to: .part(first + index, of: parts), sampleCount: task.sampleCount,
-              measured: task.loudness != nil, movement))
+              measured: task.loudness != nil, liveness))
         }
         return outputs
       }
       let before = done
-      let damage = try mix(task, inputs: inputs, into: outputs, movement: movement) { progress(before + $0) }
+      let damage = try mix(task, inputs: inputs, into: outputs, liveness: liveness) { progress(before + $0) }
       // Every mix hears the same.
       shown = shown ?? damage
       number += mixdown.encoders.count
@@ -85,7 +85,7 @@ package enum AudioRenderer {
   /// Mixes the audio, and encodes it in one or more ways.
   private static func mix(
     _ task: AudioTask, inputs: [String: any ByteSource], into open: () throws(RenderError) -> [AudioPieceEncoder],
-    movement: Movement?, progress: (Int64) -> Void
+    liveness: Liveness?, progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     let channelCounts = AudioSettings.channelCounts
     guard task.encoder.sampleRate > 0, channelCounts.contains(task.encoder.channels), task.sampleCount >= 0 else {
@@ -102,7 +102,7 @@ package enum AudioRenderer {
     let outputs = try open()
     // Whole frames of each encoder.
     let frames = outputs.map(\.frameSize).reduce(1) { leastCommonMultiple($0, $1) }
-    let mix = FilmMix(task: task, inputs: inputs, movement: movement, blockSize: frames * max(1, blockSize / frames))
+    let mix = FilmMix(task: task, inputs: inputs, liveness: liveness, blockSize: frames * max(1, blockSize / frames))
     guard let loudness = task.loudness else {
       try mix.forEachBlock(Mastering(), damage: damage) { (block, samples) throws(RenderError) in
         for output in outputs { try output.encode(block, count: samples.count) }
@@ -181,7 +181,7 @@ package enum AudioRenderer {
 private struct FilmMix {
   let task: AudioTask
   let inputs: [String: any ByteSource]
-  let movement: Movement?
+  let liveness: Liveness?
   /// In samples.
   let blockSize: Int
 
@@ -204,7 +204,7 @@ private struct FilmMix {
           damage?.move(to: Double(samples.lowerBound) / Double(task.encoder.sampleRate))
           let block = SampleBlock(channels: task.encoder.channels, capacity: blockSize)
           try mix.mix(samples.count, into: block)
-          movement?.advance()
+          liveness?.advance()
           return block
         }
       }
@@ -224,14 +224,14 @@ private struct FilmMix {
 
   /// The mix from the task's first sample on: filters have heard what is before it.
   private func open(_ mastering: Mastering, _ damage: DamageLog?) throws(RenderError) -> MasteredMix {
-    let opener = ClipOpener(task, inputs: inputs, movement: movement, damage: damage)
+    let opener = ClipOpener(task, inputs: inputs, liveness: liveness, damage: damage)
     let mixer = try FilmMixer(task, opening: opener, capacity: blockSize)
     let firstSample = task.firstSample ?? 0
     let block = SampleBlock(channels: task.encoder.channels, capacity: blockSize)
     func runUp() throws(RenderError) {
       while mixer.position < firstSample {
         try mixer.mix(Int(min(Int64(blockSize), firstSample - mixer.position)), into: block)
-        movement?.advance()
+        liveness?.advance()
       }
     }
     if let damage { try damage.leavingOut(runUp) } else { try runUp() }

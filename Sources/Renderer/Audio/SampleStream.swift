@@ -73,7 +73,7 @@ final class DecodedTrack: SampleSource {
   let sampleRate: Int
   let channels: Int
   private let input: any ByteSource
-  private let movement: Movement?
+  private let liveness: Liveness?
   private let planned: PlannedAudioSource
   private let name: String
   private var reader: AudioReader?
@@ -88,13 +88,13 @@ final class DecodedTrack: SampleSource {
   private var damaged: [Int64] = []
 
   /// - Parameters:
-  ///   - movement: Advanced with every packet that is read and every block of samples that is decoded.
+  ///   - liveness: Advanced with every packet that is read and every block of samples that is decoded.
   ///   - damage: Receives the damaged packets whose samples are read.
   init(
-    _ planned: PlannedAudioSource, input: any ByteSource, movement: Movement? = nil, damage: DamageLog? = nil
+    _ planned: PlannedAudioSource, input: any ByteSource, liveness: Liveness? = nil, damage: DamageLog? = nil
   ) {
     self.damage = damage
-    self.movement = movement
+    self.liveness = liveness
     self.planned = planned
     self.input = input
     sampleRate = planned.audio.sampleRate
@@ -169,7 +169,7 @@ final class DecodedTrack: SampleSource {
     reader = try mapErrors(to: RenderError.during("opening the audio of \(name)")) { () throws(MediaError) in
       try AudioReader(
         source: input, name: name, track: planned.track, timebase: planned.timebase, origin: planned.origin,
-        discontinuities: planned.discontinuities, format: planned.audio, from: first, movement: movement)
+        discontinuities: planned.discontinuities, format: planned.audio, from: first, liveness: liveness)
     }
     (recent, recentCount) = ([], 0)
     (readable, decoded) = (min(position, first), first)

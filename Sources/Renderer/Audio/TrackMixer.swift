@@ -138,20 +138,20 @@ final class ClipOpener {
 
   private let task: AudioTask
   private let inputs: [String: any ByteSource]
-  private let movement: Movement?
+  private let liveness: Liveness?
   private let damage: DamageLog?
   /// Tracks that no clip uses, the latest last. The next clip often continues where one ended.
   private var idle: [(source: Int, track: DecodedTrack)] = []
   private static let maximumIdle = 8
 
   /// - Parameters:
-  ///   - movement: Advanced with every packet that is read and every block of samples that is decoded.
+  ///   - liveness: Advanced with every packet that is read and every block of samples that is decoded.
   ///   - damage: Receives the damaged packets whose samples are read.
   init(
-    _ task: AudioTask, inputs: [String: any ByteSource], movement: Movement? = nil, damage: DamageLog? = nil
+    _ task: AudioTask, inputs: [String: any ByteSource], liveness: Liveness? = nil, damage: DamageLog? = nil
   ) {
     self.damage = damage
-    self.movement = movement
+    self.liveness = liveness
     self.task = task
     self.inputs = inputs
   }
@@ -194,7 +194,7 @@ final class ClipOpener {
     func read() throws(RenderError) {
       for start in stride(from: 0, to: count, by: block.capacity) {
         try stream.read(into: block, SampleRange(start: 0, count: Int(min(Int64(block.capacity), count - start))))
-        movement?.advance()
+        liveness?.advance()
       }
     }
     if let damage { try damage.leavingOut(read) } else { try read() }
@@ -280,6 +280,6 @@ final class ClipOpener {
     guard let input = inputs[planned.digest] else {
       throw RenderError(.task, "source \(source), \(planned.digest), is not among the task's inputs")
     }
-    return DecodedTrack(planned, input: input, movement: movement, damage: damage)
+    return DecodedTrack(planned, input: input, liveness: liveness, damage: damage)
   }
 }

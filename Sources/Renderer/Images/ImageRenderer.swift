@@ -10,7 +10,7 @@ package final class ImageRenderer {
   private let inputs: [String: any ByteSource]
   private let compositors: CompositorRegistry
   private let output: OpenFile
-  private let movement: Movement?
+  private let liveness: Liveness?
 
   private var list = ImageList(pictures: [])
   private var written: Int64 = 0
@@ -21,14 +21,14 @@ package final class ImageRenderer {
   /// - Parameters:
   ///   - inputs: The media that the task's parts name, by digest.
   ///   - output: Open for writing; empty.
-  ///   - movement: Advanced with every picture that is decoded, shown or not.
+  ///   - liveness: Advanced with every picture that is decoded, shown or not.
   ///   - progress: Called after each picture with the number of those that are finished.
   /// - Throws: `.task` for an invalid payload, `.infrastructure` if this machine ran out of something.
   package static func render(
     _ task: ImageTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none, to output: OpenFile,
-    movement: Movement? = nil, progress: (Int64) -> Void
+    liveness: Liveness? = nil, progress: (Int64) -> Void
   ) throws(RenderError) {
-    let renderer = ImageRenderer(task, inputs: inputs, compositors: compositors, output: output, movement: movement)
+    let renderer = ImageRenderer(task, inputs: inputs, compositors: compositors, output: output, liveness: liveness)
     for part in task.parts {
       for picture in part.pictures where task.sheet == nil && picture.label != nil {
         throw RenderError(.task, "picture \(picture.number) has a label and is on no contact sheet")
@@ -43,13 +43,13 @@ package final class ImageRenderer {
 
   private init(
     _ task: ImageTask, inputs: [String: any ByteSource], compositors: CompositorRegistry, output: OpenFile,
-    movement: Movement?
+    liveness: Liveness?
   ) {
     self.task = task
     self.inputs = inputs
     self.compositors = compositors
     self.output = output
-    self.movement = movement
+    self.liveness = liveness
   }
 
   // MARK: Of an asset
@@ -73,7 +73,7 @@ package final class ImageRenderer {
         let current =
           stream?.stream
           ?? SourceStream(
-            opened, input: input, capacity: 1, leavesOut: true, movement: movement)
+            opened, input: input, capacity: 1, leavesOut: true, liveness: liveness)
         // What threw cannot be read on.
         stream = nil
         let frame = try current.frame(atTick: picture.place)
@@ -103,7 +103,7 @@ package final class ImageRenderer {
           current = known
         } else {
           current = try FrameMaker(
-            film, inputs: inputs, compositors: compositors, movement: movement, damage: damage)
+            film, inputs: inputs, compositors: compositors, liveness: liveness, damage: damage)
         }
         maker = nil
         let frame = try current.frame(index)

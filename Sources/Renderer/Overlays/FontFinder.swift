@@ -14,12 +14,12 @@ package enum FontFinder {
   /// - Parameters:
   ///   - inputs: The files of captions by digest.
   ///   - output: Open for writing.
-  ///   - movement: Advanced with every text and every font.
+  ///   - liveness: Advanced with every text and every font.
   /// - Throws: `.media` if no fonts are installed.
   package static func find(
-    _ task: FontTask, inputs: [String: any ByteSource] = [:], to output: OpenFile, movement: Movement? = nil
+    _ task: FontTask, inputs: [String: any ByteSource] = [:], to output: OpenFile, liveness: Liveness? = nil
   ) throws(RenderError) {
-    let (list, contents) = try find(task, inputs: inputs, movement: movement)
+    let (list, contents) = try find(task, inputs: inputs, liveness: liveness)
     do {
       try output.write(try list.encoded())
       for bytes in contents { try output.write(bytes) }
@@ -30,11 +30,11 @@ package enum FontFinder {
 
   /// The fonts of a task's texts, and the bytes of the list's files.
   static func find(
-    _ task: FontTask, inputs: [String: any ByteSource] = [:], movement: Movement? = nil
+    _ task: FontTask, inputs: [String: any ByteSource] = [:], liveness: Liveness? = nil
   ) throws(RenderError) -> (list: FontList, contents: [[UInt8]]) {
     guard let config = FcInitLoadConfigAndFonts() else { throw noEngine }
     defer { FcConfigDestroy(config) }
-    let (ofCaptions, embedded) = try requests(of: task.captions ?? [], inputs: inputs, movement: movement)
+    let (ofCaptions, embedded) = try requests(of: task.captions ?? [], inputs: inputs, liveness: liveness)
     let outlines = (task.texts + ofCaptions).contains { $0.needsOutlines == true } ? try outlineFonts() : nil
     defer { if let outlines { FcConfigDestroy(outlines) } }
     var fonts: [String: EmbeddedFont] = [:]
@@ -50,7 +50,7 @@ package enum FontFinder {
       let (fonts, found) = try finding.fonts(of: text)
       texts.append(fonts)
       findings.append(found)
-      movement?.advance()
+      liveness?.advance()
     }
     var list = FontList(files: finding.files, texts: texts, findings: findings)
     list.textsOfCaptions = ofCaptions.isEmpty ? nil : ofCaptions
@@ -79,7 +79,7 @@ package enum FontFinder {
 
   /// What fonts are found for, of captions that are drawn, and the fonts that their files bring with them.
   private static func requests(
-    of captions: [FontTaskCaptions], inputs: [String: any ByteSource], movement: Movement?
+    of captions: [FontTaskCaptions], inputs: [String: any ByteSource], liveness: Liveness?
   ) throws(RenderError) -> (requests: [FontRequest], embedded: [EmbeddedFont]) {
     var formats: [String: CaptionsFormat] = [:]
     var embedded: [EmbeddedFont] = []
@@ -90,11 +90,11 @@ package enum FontFinder {
       let name = "the captions \(digest.prefix(12))"
       do {
         // A file without them is a problem of the document, which is found when the film is planned.
-        let asset = try AssetProbe.probe(source, name: name, movement: movement)
+        let asset = try AssetProbe.probe(source, name: name, liveness: liveness)
         formats[digest] = asset.defaultTrack(.subtitle)?.captions
         // SRT has none, and is not always recognized by its contents.
         if asset.container != "srt" {
-          embedded += try EmbeddedFont.fonts(in: source, name: name, movement: movement)
+          embedded += try EmbeddedFont.fonts(in: source, name: name, liveness: liveness)
         }
       } catch {
         switch error.code {

@@ -11,7 +11,7 @@ package final class FrameMaker {
   private let composers: [CustomCompositor: any VideoCompositing]
   private let compositor: Compositor
   private let inputs: [String: any ByteSource]
-  private let movement: Movement?
+  private let liveness: Liveness?
   private let damage: DamageLog?
   private let sources: SourceStreams
   private let filters: FilterChain
@@ -71,19 +71,19 @@ package final class FrameMaker {
   package convenience init(
     _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none
   ) throws(RenderError) {
-    try self.init(task, inputs: inputs, compositors: compositors, movement: nil, damage: nil)
+    try self.init(task, inputs: inputs, compositors: compositors, liveness: nil, damage: nil)
   }
 
   /// Throws `.task` if the inputs lack media that the task names, or the program a compositor, or if a compositor
   /// refuses its parameters.
   /// - Parameters:
-  ///   - movement: Advanced with every picture that is decoded and every frame that is made.
+  ///   - liveness: Advanced with every picture that is decoded and every frame that is made.
   ///   - damage: Receives the damaged pictures that are shown.
   init(
-    _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry, movement: Movement?,
+    _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry, liveness: Liveness?,
     damage: DamageLog?
   ) throws(RenderError) {
-    self.movement = movement
+    self.liveness = liveness
     self.damage = damage
     for source in task.sources where inputs[source.digest] == nil {
       throw RenderError(.task, "\(source.title) is not among the task's inputs")
@@ -94,7 +94,7 @@ package final class FrameMaker {
     planner = StackPlanner(task, timeless: try compositors.timeless(of: task))
     compositor = Compositor(format: task.format)
     filters = FilterChain(task.format, tables: ColourTables(inputs))
-    sources = SourceStreams(task, inputs: inputs, movement: movement)
+    sources = SourceStreams(task, inputs: inputs, liveness: liveness)
     for captions in task.captions ?? [] {
       captionPainters.append(try CaptionPainter(captions, format: task.format, inputs: inputs))
     }
@@ -148,7 +148,7 @@ package final class FrameMaker {
       key.items.append(.captions(number, picture: drawn.number))
       captions.append(picture)
     }
-    defer { movement?.advance() }
+    defer { liveness?.advance() }
     if let latest, latest.key == key { return latest.frame }
     let frame = try composite(stack, frames, shownByOverlays, captions, key)
     latest = (key, frame)

@@ -107,7 +107,7 @@ struct StackOverlay: Hashable {
 struct OverlayPose: Hashable {
   /// In square pixels of the upright picture; the rest is not seen.
   var crop: Rectangle?
-  var turn: LayerTurn?
+  var turn: TransformComponents?
   /// Before it is turned, in order.
   var filters: [Filter<Double>]
 }
@@ -184,7 +184,7 @@ struct StackPlanner {
   }
 
   private func pose(_ overlay: PlannedOverlay, at time: MediaTime) throws(TimeError) -> OverlayPose {
-    var turn: LayerTurn?
+    var turn: TransformComponents?
     if case .turn(let turns)? = overlay.geometry?.transform { turn = try turns.value(at: time) }
     return OverlayPose(
       crop: try overlay.geometry?.crop?.value(at: time), turn: turn, filters: try values(of: overlay.filters, at: time))

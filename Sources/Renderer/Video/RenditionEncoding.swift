@@ -11,7 +11,7 @@ final class RenditionEncoding {
   let size: PixelSize
   private var task: VideoTask
   private let place: PiecePlace
-  private let movement: Movement?
+  private let liveness: Liveness?
   private var search: BitShareSearch?
   /// The index in `limitShares` of this pass.
   private var limit = 0
@@ -28,10 +28,10 @@ final class RenditionEncoding {
   private static let limitShares = [1, 0.85, 0.7, 0.5, 0.3]
 
   /// - Parameter task: Its format's size is that of the frames that are encoded.
-  init(_ task: VideoTask, _ place: PiecePlace, _ movement: Movement?) throws(RenderError) {
+  init(_ task: VideoTask, _ place: PiecePlace, _ liveness: Liveness?) throws(RenderError) {
     self.task = task
     self.place = place
-    self.movement = movement
+    self.liveness = liveness
     size = task.format.size
     search = try task.shareSearch
   }
@@ -104,7 +104,7 @@ final class RenditionEncoding {
 
   private func writePackets(_ count: (Packet) -> Void) throws(MediaError) {
     while let packet = try encoder?.receive() {
-      movement?.advance()
+      liveness?.advance()
       packetBits.append(8 * packet.byteCount)
       count(packet)
       try writer?.write(packet)

@@ -15,7 +15,7 @@ final class ReversedFrames {
 
   private let source: PlannedSource
   private let input: any ByteSource
-  private let movement: Movement?
+  private let liveness: Liveness?
   private let limit: Int
   private var pass: Pass?
   /// The latest frame that was deinterlaced.
@@ -34,10 +34,10 @@ final class ReversedFrames {
   }
 
   /// - Parameter limit: the most bytes of the frames that are kept; nil: as many as a task may use.
-  init(_ source: PlannedSource, input: any ByteSource, movement: Movement?, limit: Int? = nil) {
+  init(_ source: PlannedSource, input: any ByteSource, liveness: Liveness?, limit: Int? = nil) {
     self.source = source
     self.input = input
-    self.movement = movement
+    self.liveness = liveness
     self.limit = limit ?? Self.greatestSize
   }
 
@@ -112,7 +112,7 @@ final class ReversedFrames {
       source: input, name: source.title, track: source.track, codec: source.codec, timebase: source.timebase,
       discontinuities: source.discontinuities, decodeFrom: keyframe,
       state: keyframe.flatMap { source.video.decoderState(at: $0) }, starts: source.video, shownAt: nil,
-      movement: movement)
+      liveness: liveness)
     var pass = Pass(reader: reader, frames: [], isFromFirst: start < 0, next: nil)
     var kept = 0
     while let frame = try reader.next() {

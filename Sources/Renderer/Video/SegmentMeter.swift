@@ -9,29 +9,29 @@ package enum SegmentMeter {
   /// measuring rate factors. The parameters and the errors are those of `VideoRenderer.render`.
   package static func measure(
     _ task: MeasureTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
-    movement: Movement? = nil, progress: (Int64) -> Void
+    liveness: Liveness? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> Measurement {
     let rendition = VideoRendition(
       size: task.video.encoder.storedSize(of: task.video.format.size), encoder: task.video.encoder)
     let measured = try measure(
-      task.video, [rendition], inputs: inputs, compositors: compositors, movement: movement, progress: progress)
+      task.video, [rendition], inputs: inputs, compositors: compositors, liveness: liveness, progress: progress)
     return measured[0]
   }
 
   /// Measures a segment for several outputs: the frames are made once. Returns one measurement for each rendition.
   package static func measure(
     _ task: VideoLadderTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
-    movement: Movement? = nil, progress: (Int64) -> Void
+    liveness: Liveness? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> [Measurement] {
     try task.check()
     return try measure(
-      task.video, task.renditions, inputs: inputs, compositors: compositors, movement: movement, progress: progress)
+      task.video, task.renditions, inputs: inputs, compositors: compositors, liveness: liveness, progress: progress)
   }
 
   private static func measure(
     _ video: VideoTask, _ renditions: [VideoRendition], inputs: [String: any ByteSource],
     compositors: CompositorRegistry,
-    movement: Movement?, progress: (Int64) -> Void
+    liveness: Liveness?, progress: (Int64) -> Void
   ) throws(RenderError) -> [Measurement] {
     try video.check()
     var counters: [(size: PixelSize, factor: Double, counter: FrameCounter)] = []
@@ -43,7 +43,7 @@ package enum SegmentMeter {
       (task.format.size, task.encoder) = (rendition.size, rendition.encoder)
       for factor in model.measuringFactors {
         let counter = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
-          try FrameCounter(task, factor: factor, movement)
+          try FrameCounter(task, factor: factor, liveness)
         }
         counters.append((rendition.size, factor, counter))
       }
@@ -51,7 +51,7 @@ package enum SegmentMeter {
     let sizes = FrameSizes(video.format)
     // The video task finds the same damage, and reports it.
     try VideoRenderer.makeFrames(
-      video, inputs: inputs, compositors: compositors, movement: movement, damage: DamageLog()
+      video, inputs: inputs, compositors: compositors, liveness: liveness, damage: DamageLog()
     ) { (frame, index) throws(RenderError) in
       sizes.next()
       for (size, _, counter) in counters {
@@ -79,15 +79,15 @@ private final class FrameCounter {
   /// In order of presentation.
   private(set) var frameBits: [Int]
   private let encoder: VideoEncoder
-  private let movement: Movement?
+  private let liveness: Liveness?
 
-  init(_ task: VideoTask, factor: Double, _ movement: Movement?) throws(MediaError) {
+  init(_ task: VideoTask, factor: Double, _ liveness: Liveness?) throws(MediaError) {
     var settings = task.encoder
     settings.rateControl = .quality(factor)
     encoder = try VideoEncoder(
       settings, size: task.format.size, frameDuration: task.format.frameDuration, isMeasuring: true)
     frameBits = Array(repeating: 0, count: task.frameCount)
-    self.movement = movement
+    self.liveness = liveness
   }
 
   func send(_ frame: Frame, _ index: Int) throws(MediaError) {
@@ -102,7 +102,7 @@ private final class FrameCounter {
 
   private func count() throws(MediaError) {
     while let packet = try encoder.receive() {
-      movement?.advance()
+      liveness?.advance()
       guard let index = Int(exactly: packet.pts), frameBits.indices.contains(index) else { continue }
       frameBits[index] = 8 * packet.byteCount
     }

@@ -10,7 +10,7 @@ import RenderTasks
 final class SourceStream {
   private let source: PlannedSource
   private let input: any ByteSource
-  private let movement: Movement?
+  private let liveness: Liveness?
   /// How many layers may show the source at once.
   private let capacity: Int
   private let leavesOut: Bool
@@ -27,13 +27,13 @@ final class SourceStream {
   ///   - earlier: A stream of the same track that is not needed any more. Its decoder goes on if the first frame is
   ///     reached sooner that way.
   ///   - leavesOut: As `VideoReader`'s.
-  ///   - movement: Advanced with every picture that is decoded.
+  ///   - liveness: Advanced with every picture that is decoded.
   init(
     _ source: PlannedSource, input: any ByteSource, capacity: Int, after earlier: SourceStream? = nil,
-    leavesOut: Bool = false, movement: Movement? = nil
+    leavesOut: Bool = false, liveness: Liveness? = nil
   ) {
     self.leavesOut = leavesOut
-    self.movement = movement
+    self.liveness = liveness
     left = earlier?.cursors.last
     self.source = source
     self.input = input
@@ -46,7 +46,7 @@ final class SourceStream {
     if source.video.isStill { return try onlyFrame() }
     let tick = try source.tick(at: time, isBefore: isReversed)
     guard isReversed else { return try frame(atTick: tick) }
-    let reversed = self.reversed ?? ReversedFrames(source, input: input, movement: movement)
+    let reversed = self.reversed ?? ReversedFrames(source, input: input, liveness: liveness)
     self.reversed = reversed
     let frame: Frame
     (frame, damage) = try reversed.frame(at: tick)
@@ -66,7 +66,7 @@ final class SourceStream {
       if let left, left.goOn(as: source, at: tick) {
         cursor = left
       } else {
-        cursor = try SourceCursor(source, input: input, at: tick, leavesOut: leavesOut, movement)
+        cursor = try SourceCursor(source, input: input, at: tick, leavesOut: leavesOut, liveness)
       }
       left = nil
     }
@@ -79,7 +79,7 @@ final class SourceStream {
   /// The picture of a still, or the first frame of any other source. The decoder is closed at once.
   func onlyFrame() throws(RenderError) -> Frame {
     if let still { return still }
-    let frame = try SourceCursor(source, input: input, at: .min, leavesOut: false, movement).current
+    let frame = try SourceCursor(source, input: input, at: .min, leavesOut: false, liveness).current
     still = frame
     damage = frame.isDamaged ? frame.pts : nil
     return frame
@@ -102,7 +102,7 @@ private final class SourceCursor {
 
   /// Opens the track so that the first frame is the one shown at a stored timestamp.
   init(
-    _ source: PlannedSource, input: any ByteSource, at tick: Int64, leavesOut: Bool, _ movement: Movement?
+    _ source: PlannedSource, input: any ByteSource, at tick: Int64, leavesOut: Bool, _ liveness: Liveness?
   ) throws(RenderError) {
     start = tick
     let deinterlacing = source.deinterlacing
@@ -114,7 +114,7 @@ private final class SourceCursor {
         discontinuities: source.discontinuities, decodeFrom: keyframe,
         state: keyframe.flatMap { source.video.decoderState(at: $0) },
         starts: source.video.isStill ? nil : source.video,
-        shownAt: tick, wantsPrevious: deinterlacing != nil, leavesOut: leavesOut, movement: movement)
+        shownAt: tick, wantsPrevious: deinterlacing != nil, leavesOut: leavesOut, liveness: liveness)
       guard let first = try reader.next() else {
         throw MediaError(
           .damaged, operation: "decoding", subject: source.title, message: "track \(source.track) has no frames")

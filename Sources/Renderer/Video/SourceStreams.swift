@@ -8,7 +8,7 @@ final class SourceStreams {
 
   private let task: VideoTask
   private let inputs: [String: any ByteSource]
-  private let movement: Movement?
+  private let liveness: Liveness?
   /// The last span that shows each source, by index in `task.sources`.
   private let lastSpan: [Int: Int]
   /// By index in `task.sources`.
@@ -17,9 +17,9 @@ final class SourceStreams {
   /// `task.sources`.
   private var ended: [Int: SourceStream] = [:]
 
-  /// - Parameter movement: Advanced with every picture that is decoded.
-  init(_ task: VideoTask, inputs: [String: any ByteSource], movement: Movement?) {
-    (self.task, self.inputs, self.movement) = (task, inputs, movement)
+  /// - Parameter liveness: Advanced with every picture that is decoded.
+  init(_ task: VideoTask, inputs: [String: any ByteSource], liveness: Liveness?) {
+    (self.task, self.inputs, self.liveness) = (task, inputs, liveness)
     var lastSpan: [Int: Int] = [:]
     for (index, span) in task.spans.enumerated() {
       for clip in span.clips {
@@ -40,7 +40,7 @@ final class SourceStreams {
       }.max() ?? 1
     let opened = (
       stream: SourceStream(
-        source, input: try input(source), capacity: uses, after: takeEnded(source), movement: movement),
+        source, input: try input(source), capacity: uses, after: takeEnded(source), liveness: liveness),
       fitter: SourceFitter(source, format: task.format)
     )
     open[index] = opened
@@ -49,7 +49,7 @@ final class SourceStreams {
 
   /// A stream that the caller keeps, of a source that one layer shows.
   func single(_ source: PlannedSource) throws(RenderError) -> SourceStream {
-    SourceStream(source, input: try input(source), capacity: 1, movement: movement)
+    SourceStream(source, input: try input(source), capacity: 1, liveness: liveness)
   }
 
   /// Closes the sources that no span after this one shows. Returns their indices.

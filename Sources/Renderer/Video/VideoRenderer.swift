@@ -12,7 +12,7 @@ package enum VideoRenderer {
   ///   - inputs: The media that the task's sources name, by digest.
   ///   - compositors: Those of the author's own that the program has.
   ///   - descriptor: Open for writing. The caller closes it.
-  ///   - movement: Advanced with every picture that is decoded, shown or not, every frame that is made, and every
+  ///   - liveness: Advanced with every picture that is decoded, shown or not, every frame that is made, and every
   ///     packet that the encoder returns.
   ///   - progress: Called after each frame with the number of finished frames.
   /// - Returns: The damaged pictures that the segment shows, which the piece has too.
@@ -21,15 +21,15 @@ package enum VideoRenderer {
   @discardableResult
   package static func render(
     _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
-    to descriptor: Int32, movement: Movement? = nil,
+    to descriptor: Int32, liveness: Liveness? = nil,
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     try task.check()
     var stored = task
     stored.format.size = task.encoder.storedSize(of: task.format.size)
-    let encoding = try RenditionEncoding(stored, .file(descriptor), movement)
+    let encoding = try RenditionEncoding(stored, .file(descriptor), liveness)
     return try encode(
-      task, [encoding], inputs: inputs, compositors: compositors, movement: movement, progress: progress)
+      task, [encoding], inputs: inputs, compositors: compositors, liveness: liveness, progress: progress)
   }
 
   /// Writes the segment's pieces for several outputs, as a package. Each frame is made once for all, unless an output's
@@ -38,7 +38,7 @@ package enum VideoRenderer {
   @discardableResult
   package static func render(
     _ ladder: VideoLadderTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
-    to descriptor: Int32, movement: Movement? = nil, progress: (Int64) -> Void
+    to descriptor: Int32, liveness: Liveness? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     try ladder.video.check()
     try ladder.check()
@@ -47,10 +47,10 @@ package enum VideoRenderer {
     for (number, rendition) in ladder.renditions.enumerated() {
       var task = ladder.video
       (task.format.size, task.encoder, task.share) = (rendition.size, rendition.encoder, rendition.share)
-      encodings.append(try RenditionEncoding(task, .part(number, of: parts), movement))
+      encodings.append(try RenditionEncoding(task, .part(number, of: parts), liveness))
     }
     let damage = try encode(
-      ladder.video, encodings, inputs: inputs, compositors: compositors, movement: movement, progress: progress)
+      ladder.video, encodings, inputs: inputs, compositors: compositors, liveness: liveness, progress: progress)
     try mapErrors(to: RenderError.during("writing the pieces")) { () throws(MediaError) in try parts.finish() }
     return damage
   }
@@ -60,7 +60,7 @@ package enum VideoRenderer {
   private static func encode(
     _ task: VideoTask, _ encodings: [RenditionEncoding], inputs: [String: any ByteSource],
     compositors: CompositorRegistry,
-    movement: Movement?, progress: (Int64) -> Void
+    liveness: Liveness?, progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     let sizes = FrameSizes(task.format)
     var shown = ShownDamage()
@@ -73,7 +73,7 @@ package enum VideoRenderer {
         pass.append(encoding)
       }
       for encoding in pass { try encoding.begin() }
-      try makeFrames(task, inputs: inputs, compositors: compositors, movement: movement, damage: damage) {
+      try makeFrames(task, inputs: inputs, compositors: compositors, liveness: liveness, damage: damage) {
         (frame, index) throws(RenderError) in
         sizes.next()
         for encoding in pass { try encoding.encode(try sizes.frame(frame, in: encoding.size), index) }
@@ -89,7 +89,7 @@ package enum VideoRenderer {
 
   /// Makes the frames of a segment whose task was checked in a thread of their own, and passes each on in order.
   static func makeFrames(
-    _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry, movement: Movement?,
+    _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry, liveness: Liveness?,
     damage: DamageLog,
     _ pass: (Frame, Int) throws(RenderError) -> Void
   ) throws(RenderError) {
@@ -97,7 +97,7 @@ package enum VideoRenderer {
       try Pipeline<Frame, RenderError>(count: task.frameCount, ahead: framesAhead(task.format.size)) {
         () throws(RenderError) in
         let maker = try FrameMaker(
-          task, inputs: inputs, compositors: compositors, movement: movement, damage: damage)
+          task, inputs: inputs, compositors: compositors, liveness: liveness, damage: damage)
         return { index throws(RenderError) in try maker.frame(index) }
       }
     }

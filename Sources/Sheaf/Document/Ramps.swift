@@ -29,7 +29,7 @@ extension AffineMatrix: RampValue {
   func written() throws(DocumentError) -> JSONValue { .numbers([a, b, c, d, tx, ty]) }
 }
 
-extension LayerTurn: RampValue {
+extension TransformComponents: RampValue {
   init(_ value: JSONValue) throws(DocumentError) {
     let fields = try value.fields("a transform", ["rotate", "scale", "translate", "anchor"])
     self.init(rotation: try fields.number("rotate") ?? 0)
@@ -52,7 +52,7 @@ extension LayerTurn: RampValue {
   }
 }
 
-extension LayerTurn.Coordinate: DocumentValue {
+extension TransformComponents.Coordinate: DocumentValue {
   init(_ value: JSONValue) throws(DocumentError) {
     guard case .string(let text) = value.content else {
       self.init(fraction: 0, pixels: try value.number)
@@ -255,7 +255,8 @@ struct WrittenGeometry {
     if let value = fields["crop"] { crop = .constant(try Rectangle(value)) }
     if let value = fields["frame"] { frame = .constant(try Rectangle(value)) }
     if let value = fields["transform"] {
-      transform = value.isArray ? .matrix(.constant(try AffineMatrix(value))) : .turn(.constant(try LayerTurn(value)))
+      transform =
+        value.isArray ? .matrix(.constant(try AffineMatrix(value))) : .turn(.constant(try TransformComponents(value)))
     }
     for item in try fields["ramps"]?.items ?? [] {
       let ramp = try item.fields("a ramp", ["over", "at", "easing", "opacity", "crop", "frame", "transform"])
@@ -290,7 +291,7 @@ struct WrittenGeometry {
       try list.append(fields, value)
       transform = .matrix(list)
     case (nil, false):
-      var list = ValueRampList<LayerTurn>([])
+      var list = ValueRampList<TransformComponents>([])
       try list.append(fields, value)
       transform = .turn(list)
     case (.some, _):

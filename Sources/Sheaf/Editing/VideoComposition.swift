@@ -10,7 +10,7 @@ public struct VideoComposition: Sendable, Hashable {
   public typealias Filter = CompositionModel.Filter<RampList>
   public typealias Rectangle = CompositionModel.Rectangle
   /// A change of a fitted picture by its parts.
-  public typealias Turn = LayerTurn
+  public typealias Turn = TransformComponents
   public typealias Transform = LayerTransform
   public typealias Fit = CompositionModel.Fit
   public typealias BlendMode = CompositionModel.BlendMode

@@ -189,7 +189,7 @@ private final class StoredSource: SampleSource {
   static func open(_ path: String, _ track: TrackDescription, from keyframe: Keyframe?) throws -> StoredPackets {
     try StoredPackets(
       openFile(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
-      discontinuities: track.discontinuities, from: keyframe, movement: nil)
+      discontinuities: track.discontinuities, from: keyframe, liveness: nil)
   }
 
   func next() throws -> StoredSample? {

@@ -173,7 +173,7 @@ extension WriterPlan {
     try join(video, audio, container: container, optimizeForNetworkUse: false, metadata: [:], to: file.descriptor)
     let packets = try StoredPackets(
       file.source(), name: "an encoded track", track: 0, codec: nil, timebase: nil, discontinuities: nil, from: nil,
-      movement: nil)
+      liveness: nil)
     let duration: MediaTime
     if let video {
       duration = try video.frameDuration * Rational(video.frameCount)

@@ -680,6 +680,9 @@ package nonisolated struct Sheaf_Welcome: Sendable {
 
   package var maxChunkBytes: UInt32 = 0
 
+  /// Workers: how long a task may go without movement before the worker ends it as HUNG. 0: 60 s.
+  package var hangMilliseconds: UInt32 = 0
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2654,7 +2657,7 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension Sheaf_Welcome: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Welcome"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}server\0\u{3}heartbeat_milliseconds\0\u{3}lease_milliseconds\0\u{3}max_chunk_bytes\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}server\0\u{3}heartbeat_milliseconds\0\u{3}lease_milliseconds\0\u{3}max_chunk_bytes\0\u{3}hang_milliseconds\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2667,6 +2670,7 @@ nonisolated extension Sheaf_Welcome: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 3: try { try decoder.decodeSingularUInt32Field(value: &self.heartbeatMilliseconds) }()
       case 4: try { try decoder.decodeSingularUInt32Field(value: &self.leaseMilliseconds) }()
       case 5: try { try decoder.decodeSingularUInt32Field(value: &self.maxChunkBytes) }()
+      case 6: try { try decoder.decodeSingularUInt32Field(value: &self.hangMilliseconds) }()
       default: break
       }
     }
@@ -2688,6 +2692,9 @@ nonisolated extension Sheaf_Welcome: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if self.maxChunkBytes != 0 {
       try visitor.visitSingularUInt32Field(value: self.maxChunkBytes, fieldNumber: 5)
     }
+    if self.hangMilliseconds != 0 {
+      try visitor.visitSingularUInt32Field(value: self.hangMilliseconds, fieldNumber: 6)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2697,6 +2704,7 @@ nonisolated extension Sheaf_Welcome: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.heartbeatMilliseconds != rhs.heartbeatMilliseconds {return false}
     if lhs.leaseMilliseconds != rhs.leaseMilliseconds {return false}
     if lhs.maxChunkBytes != rhs.maxChunkBytes {return false}
+    if lhs.hangMilliseconds != rhs.hangMilliseconds {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -135,7 +135,8 @@ struct Agent: Sendable {
         await coordinatorContent.connect(new.exchange)
         event = .connected(
           heartbeat: .milliseconds(Int(max(welcome.heartbeatMilliseconds, 10))),
-          lease: .milliseconds(Int(max(welcome.leaseMilliseconds, 100))))
+          lease: .milliseconds(Int(max(welcome.leaseMilliseconds, 100))),
+          hang: welcome.hangMilliseconds > 0 ? .milliseconds(Int(welcome.hangMilliseconds)) : nil)
       case .event(let posted): event = posted
       }
       if event == .tick { alarm = nil }

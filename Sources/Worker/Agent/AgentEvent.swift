@@ -47,7 +47,7 @@ enum PublishAnswer: Sendable, Hashable {
 enum AgentEvent: Sendable, Hashable {
   /// The coordinator has accepted the worker. `heartbeat` is the time between two heartbeats, `lease` the time after
   /// which a silent peer is considered lost.
-  case connected(heartbeat: Duration, lease: Duration)
+  case connected(heartbeat: Duration, lease: Duration, hang: Duration? = nil)
   /// The connection is closed; no more events of it follow.
   case disconnected
   /// The last bytes of the coordinator came at this time.

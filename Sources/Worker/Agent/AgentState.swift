@@ -10,7 +10,7 @@ struct AgentState: Sendable {
   struct Settings: Sendable, Hashable {
     /// How many tasks run at once; at least 1.
     var slots: Int
-    /// A task that does not move for this long is considered hung.
+    /// A task that does not move for this long is considered hung, unless the coordinator has said how long.
     var hangLimit: Duration = .seconds(60)
     /// A task that does not move for this long lends its slot to another one: it most likely uses no processor. As many
     /// slots may be lent as there are. More than `LeasePolicy.stall` with a heartbeat, so that the coordinator does not
@@ -46,6 +46,8 @@ struct AgentState: Sendable {
   private static let shutdownMessage = "the worker is shutting down"
 
   private let settings: Settings
+  /// That of the present coordinator, or of the last one.
+  private var hangLimit: Duration
   private var connection: Connection?
   private var departure: Departure?
   /// In the order in which they were granted.
@@ -56,6 +58,7 @@ struct AgentState: Sendable {
 
   init(_ settings: Settings) {
     self.settings = settings
+    hangLimit = settings.hangLimit
   }
 
   /// Whether there are leases that run out unless the worker is connected again in time.
@@ -68,7 +71,7 @@ struct AgentState: Sendable {
       deadlines = [connection.lastHeartbeat + connection.heartbeat, connection.lastHeard + connection.lease]
     }
     for run in runs {
-      if let hang = run.hangs(after: settings.hangLimit, isConnected: connection != nil) { deadlines.append(hang) }
+      if let hang = run.hangs(after: hangLimit, isConnected: connection != nil) { deadlines.append(hang) }
       if connection != nil, case .postponed(_, _, let until) = run.stage { deadlines.append(until) }
       if !run.lendsSlot, let stall = run.stalls(after: settings.stallLimit) { deadlines.append(stall) }
     }
@@ -93,7 +96,8 @@ struct AgentState: Sendable {
 
   private mutating func respond(to event: AgentEvent, at now: Duration) -> [AgentEffect] {
     switch event {
-    case .connected(let heartbeat, let lease):
+    case .connected(let heartbeat, let lease, let hang):
+      hangLimit = hang ?? settings.hangLimit
       connection = Connection(
         heartbeat: heartbeat, lease: lease, lastHeartbeat: now, lastHeard: now, advertisedSlots: 0)
       return self.heartbeat(at: now) + resume(at: now)
@@ -350,9 +354,9 @@ struct AgentState: Sendable {
     var effects: [AgentEffect] = []
     for index in runs.indices {
       if case .working(let phase) = runs[index].stage,
-        let hang = runs[index].hangs(after: settings.hangLimit, isConnected: connection != nil), now >= hang
+        let hang = runs[index].hangs(after: hangLimit, isConnected: connection != nil), now >= hang
       {
-        runs[index].stage = .hung(AgentRun.hang(in: phase, limit: settings.hangLimit))
+        runs[index].stage = .hung(AgentRun.hang(in: phase, limit: hangLimit))
         effects.append(.kill(runs[index].id))
       } else if connection != nil, case .postponed(let result, let triesLeft, let until) = runs[index].stage,
         now >= until

@@ -315,14 +315,14 @@ actor RenderTaskExecutor {
       }
       verdict.yield(.found(problem))
     }
-    let movement = opener.verifier.movement
+    let liveness = opener.verifier.liveness
     let watch = Task { [post] in
-      var last = movement.count
+      var last = liveness.count
       while !Task.isCancelled {
         // Cancelled when the verdict is there.
         try? await Task.sleep(for: .milliseconds(500))
-        if movement.count != last { post(.moved(id)) }
-        last = movement.count
+        if liveness.count != last { post(.moved(id)) }
+        last = liveness.count
       }
     }
     defer {

@@ -21,7 +21,7 @@ actor FileVerifier {
   }
 
   /// Rises while any file is read.
-  nonisolated let movement = Movement()
+  nonisolated let liveness = Liveness()
   private let contents: FileContentCache
   private var underWay: [FileIdentity: FileVerification] = [:]
   private var registered: [FileIdentity: SHA256Digest] = [:]
@@ -84,9 +84,9 @@ actor FileVerifier {
   }
 
   private func read(_ file: OpenFile, _ identity: FileIdentity) -> FileVerification {
-    let (contents, lists, movement) = (contents, lists, movement)
+    let (contents, lists, liveness) = (contents, lists, liveness)
     let verification = FileVerification {
-      try await BlockingWork.run(.hashing) { try contents.blocks(of: file, in: lists) { _ in movement.advance() } }
+      try await BlockingWork.run(.hashing) { try contents.blocks(of: file, in: lists) { _ in liveness.advance() } }
     }
     underWay[identity] = verification
     Task {

@@ -61,7 +61,7 @@ enum TaskMain {
       let runner = TaskRunner(inputs: inputs, output: output, compositors: compositors)
       let reporter = ProgressReporter(agent)
       try reporter.start()
-      let damage = try runner.run(task.payload, movement: reporter.movement, progress: reporter.report)
+      let damage = try runner.run(task.payload, liveness: reporter.liveness, progress: reporter.report)
       try report(damage, to: agent)
     } catch {
       failed = error
@@ -86,7 +86,7 @@ enum TaskMain {
 private final class ProgressReporter: Sendable {
   private static let interval: useconds_t = 200_000
 
-  let movement = Movement()
+  let liveness = Liveness()
   private let done = Atomic<UInt64>(0)
   private let agent: AgentConnection
 
@@ -106,7 +106,7 @@ private final class ProgressReporter: Sendable {
         var last: (done: UInt64, moved: UInt64) = (0, 0)
         while true {
           usleep(Self.interval)
-          let (done, moved) = (self.done.load(ordering: .relaxed), self.movement.count)
+          let (done, moved) = (self.done.load(ordering: .relaxed), self.liveness.count)
           if (done, moved) == last { continue }
           last = (done, moved)
           self.agent.send(.progress(done: done, moved: moved))

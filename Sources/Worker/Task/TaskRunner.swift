@@ -26,10 +26,10 @@ struct TaskRunner {
   var compositors = CompositorRegistry.none
 
   /// - Parameters:
-  ///   - movement: Advanced with every step of the task.
+  ///   - liveness: Advanced with every step of the task.
   ///   - progress: Called with the frames, samples or bytes done.
   /// - Returns: The damaged media that the result shows.
-  func run(_ payload: Data, movement: Movement, progress: (Int64) -> Void) throws(TaskFailure) -> ShownDamage {
+  func run(_ payload: Data, liveness: Liveness, progress: (Int64) -> Void) throws(TaskFailure) -> ShownDamage {
     let task: TaskPayload
     do {
       task = try JSONDecoder().decode(TaskPayload.self, from: payload)
@@ -38,42 +38,42 @@ struct TaskRunner {
     }
     do {
       switch task {
-      case .probe: try probe(movement)
-      case .fonts(let task): try FontFinder.find(task, inputs: sources, to: output, movement: movement)
+      case .probe: try probe(liveness)
+      case .fonts(let task): try FontFinder.find(task, inputs: sources, to: output, liveness: liveness)
       case .compositors(let task):
         let problems = compositors.problems(with: task.compositors, size: task.size)
         try writeJSON(CompositorFindings(problems: problems), of: "what was found for the compositors")
       case .images(let task):
         try ImageRenderer.render(
-          task, inputs: sources, compositors: compositors, to: output, movement: movement, progress: progress)
-      case .measure(let task): try measure(task, movement: movement, progress: progress)
+          task, inputs: sources, compositors: compositors, to: output, liveness: liveness, progress: progress)
+      case .measure(let task): try measure(task, liveness: liveness, progress: progress)
       case .video(let task):
         return try VideoRenderer.render(
-          task, inputs: sources, compositors: compositors, to: output.descriptor, movement: movement,
+          task, inputs: sources, compositors: compositors, to: output.descriptor, liveness: liveness,
           progress: progress)
       case .audio(let task):
         return try AudioRenderer.render(
-          task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
+          task, inputs: sources, to: output.descriptor, liveness: liveness, progress: progress)
       case .passthrough(let task):
         return try CopiedFilm.copy(
-          task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
+          task, inputs: sources, to: output.descriptor, liveness: liveness, progress: progress)
       case .stitch(let task):
         return try OutputStitcher.stitch(
-          task, pieces: inputs.map(\.source), to: output.descriptor, movement: movement, progress: progress)
+          task, pieces: inputs.map(\.source), to: output.descriptor, liveness: liveness, progress: progress)
       case .measureLadder(let task):
         let measurements = try SegmentMeter.measure(
-          task, inputs: sources, compositors: compositors, movement: movement, progress: progress)
+          task, inputs: sources, compositors: compositors, liveness: liveness, progress: progress)
         try writeJSON(measurements, of: "the measurements")
       case .videoLadder(let task):
         return try VideoRenderer.render(
-          task, inputs: sources, compositors: compositors, to: output.descriptor, movement: movement,
+          task, inputs: sources, compositors: compositors, to: output.descriptor, liveness: liveness,
           progress: progress)
       case .audioLadder(let task):
         return try AudioRenderer.render(
-          task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
+          task, inputs: sources, to: output.descriptor, liveness: liveness, progress: progress)
       case .stitchLadder(let task):
         return try OutputStitcher.stitch(
-          task, inputs: inputs.map(\.source), to: output.descriptor, movement: movement, progress: progress)
+          task, inputs: inputs.map(\.source), to: output.descriptor, liveness: liveness, progress: progress)
       }
     } catch let failure as TaskFailure {
       throw failure
@@ -93,14 +93,14 @@ struct TaskRunner {
   }
 
   private func measure(
-    _ task: MeasureTask, movement: Movement, progress: (Int64) -> Void
+    _ task: MeasureTask, liveness: Liveness, progress: (Int64) -> Void
   ) throws {
     let measurement = try SegmentMeter.measure(
-      task, inputs: sources, compositors: compositors, movement: movement, progress: progress)
+      task, inputs: sources, compositors: compositors, liveness: liveness, progress: progress)
     try writeJSON(measurement, of: "the measurement")
   }
 
-  private func probe(_ movement: Movement) throws(TaskFailure) {
+  private func probe(_ liveness: Liveness) throws(TaskFailure) {
     guard let input = inputs.first, inputs.count == 1 else {
       throw TaskFailure(.document, "a probe task has one input, not \(inputs.count)")
     }
@@ -108,7 +108,7 @@ struct TaskRunner {
     do {
       description =
         try FontProbe.probe(input.source, name: input.name)
-        ?? AssetProbe.probe(input.source, name: input.name, movement: movement)
+        ?? AssetProbe.probe(input.source, name: input.name, liveness: liveness)
     } catch let error as MediaError {
       throw TaskFailure(probing: error)
     } catch let error as RenderError {

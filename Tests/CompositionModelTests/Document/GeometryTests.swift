@@ -37,8 +37,8 @@ import Testing
       return
     }
     #expect([turn.x, turn.y, turn.scaleX, turn.scaleY] == [4, 18, 3, 3])
-    #expect(turn.anchorX == LayerTurn.Coordinate(fraction: 0, pixels: 3))
-    #expect(turn.anchorY == LayerTurn.Coordinate(fraction: 0.5, pixels: 0))
+    #expect(turn.anchorX == TransformComponents.Coordinate(fraction: 0, pixels: 3))
+    #expect(turn.anchorY == TransformComponents.Coordinate(fraction: 0.5, pixels: 0))
     let matrix = try #require(
       try geometries(#"{"asset": "v", "use": "0..5", "transform": [1, 2, -3, 4, 50, 60]}"#, composition: half)[0])
     #expect(
@@ -119,9 +119,9 @@ import Testing
       Issue.record("\(made)")
       return
     }
-    #expect(try turns.value(at: at("2")) == LayerTurn(rotation: 10))
-    #expect(try turns.value(at: at("3")) == LayerTurn(x: -160))
-    #expect(try turns.value(at: at("5")) == LayerTurn(scaleX: 2, scaleY: 2))
+    #expect(try turns.value(at: at("2")) == TransformComponents(rotation: 10))
+    #expect(try turns.value(at: at("3")) == TransformComponents(x: -160))
+    #expect(try turns.value(at: at("5")) == TransformComponents(scaleX: 2, scaleY: 2))
     #expect(try made.geometry?.crop?.value(at: .zero) == Rectangle(x: 0, y: 0, width: 320, height: 480))
     #expect(try made.filters?.first?.at(at("7")) == .blur(radius: 4))
     #expect(made.alpha == .premultiplied)

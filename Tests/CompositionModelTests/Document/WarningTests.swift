@@ -210,6 +210,20 @@ import Testing
       #"{"image": "logo", "x": 1280, "ramps": [{"over": "0..1", "transform": [{"translate": [0, 7]}, {"translate": [900, 70]}]}]}"#,
       "from its start to its end it is outside"
     ),
+    // Into the frame, and at once out of it again; and by an easing that goes further than its end.
+    (
+      #"{"image": "logo", "x": -640, "ramps": [{"over": "0..1", "transform": [{"translate": [-9, 0]}, {"translate": [300, 0]}]}, {"over": "1..2", "transform": [{"translate": [-9, 0]}, {"translate": [-10, 0]}]}]}"#,
+      nil
+    ),
+    (
+      #"{"image": "logo", "x": -640, "ramps": [{"over": "0..1", "easing": [0.5, 3, 0.5, 3], "transform": [{"translate": [-100, 0]}, {"translate": [-1, 0]}]}]}"#,
+      nil
+    ),
+    // It comes when its ramp begins.
+    (
+      #"{"image": "logo", "x": 100, "ramps": [{"over": "1..2", "transform": [{"translate": [-900, 0]}, {"translate": [-901, 0]}]}]}"#,
+      nil
+    ),
     // From the left of the frame to its right, through it; and turned into it.
     (
       #"{"image": "logo", "x": -640, "ramps": [{"over": "0..1", "transform": [{"translate": [0, 7]}, {"translate": [1920, 7]}]}]}"#,

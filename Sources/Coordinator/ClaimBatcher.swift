@@ -6,7 +6,7 @@ import Jobs
 /// The free slots of all workers of one build are one claim, and a build has one claim under way. A claim is made when
 /// there may be something to find. The slots are in turn: that of the idlest worker first, of workers that are equally
 /// idle that of the one that was granted a task longest ago.
-struct Scheduler: Sendable {
+struct ClaimBatcher: Sendable {
   enum Event: Sendable, Hashable {
     case joined(Holder, slots: Int, build: String)
     case left(Holder)

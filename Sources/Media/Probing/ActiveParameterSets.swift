@@ -6,7 +6,7 @@ internal import CompositionModel
 ///
 /// The headers in force are followed from packet to packet. A decoder that starts at a packet has been opened with the
 /// file's own headers; where others are in force, it is given all of them.
-struct StandingHeaders {
+struct ActiveParameterSets {
   private enum Syntax {
     case h264, hevc, mpeg12, mpeg4, vc1, av1
     /// Tables of quantisation and of Huffman codes.

@@ -6,7 +6,7 @@ import Testing
 
 /// Headers that are in an early packet only are given to a decoder that starts later. ffmpeg encodes no VC-1, and AV1's
 /// encoders repeat their headers, so these packets are made here.
-@Suite struct StandingHeaderTests {
+@Suite struct ActiveParameterSetTests {
   /// What a decoder lacks at each of some keyframes.
   private func states(_ codec: AVCodecID, record: [UInt8], _ packets: [[UInt8]]) throws -> [[UInt8]?] {
     var parameters: UnsafeMutablePointer<AVCodecParameters>? = avcodec_parameters_alloc()
@@ -16,7 +16,7 @@ import Testing
     parameters?.pointee.codec_id = codec
     parameters?.pointee.extradata = padded.assumingMemoryBound(to: UInt8.self)
     parameters?.pointee.extradata_size = Int32(record.count)
-    var headers = StandingHeaders(try #require(parameters))
+    var headers = ActiveParameterSets(try #require(parameters))
     return try packets.map { bytes in
       let packet = try Packet(byteCount: bytes.count)
       try packet.withMutableBytes { $0.copyBytes(from: bytes) }

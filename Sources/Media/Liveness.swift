@@ -7,7 +7,7 @@ internal import Synchronization
 /// emptied after the last frame.
 ///
 /// The number has no unit. Only whether it has risen is meaningful.
-package final class Movement: Sendable {
+package final class Liveness: Sendable {
   private let steps = Atomic<UInt64>(0)
 
   package init() {}
