@@ -108,7 +108,10 @@ package struct EditFile: Sendable {
     }
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let text = head.starts(with: mark) ? head.dropFirst(mark.count) : head[...]
-    return text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
+    let written = text.lazy.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }.prefix(2)
+    // Captions of MicroDVD begin with a frame's number in braces.
+    return written.first == UInt8(ascii: "{")
+      && !written.dropFirst().contains { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
   /// For people: the file's name.

@@ -29,10 +29,16 @@ struct ProbeCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting {
       let configuration = try farm.configuration()
-      let inspected = try await Interruption.cancelling { [files] in try await FileInspection(files, configuration) }
-      let found = inspected.reply.descriptions
-      let problems = (inspected.unread.map { "\($0.error)" } + inspected.reply.problems.map(\.message))
-        .map { Problem(pointer: "", message: $0) }
+      let documents = try files.filter { try $0 != "-" && EditFile.isDocument($0) }
+      let media = files.filter { !documents.contains($0) }
+      let inspected = try await Interruption.cancelling {
+        media.isEmpty ? nil : try await FileInspection(media, configuration)
+      }
+      let found = inspected?.reply.descriptions ?? [:]
+      let unread = (inspected?.unread.map { "\($0.error)" } ?? []) + (inspected?.reply.problems.map(\.message) ?? [])
+      let messages =
+        documents.map { "\($0) is a document and no media file: sheaf check \($0.quotedForShell)" } + unread
+      let problems = messages.map { Problem(pointer: "", message: $0) }
       if json.isOn {
         try Console.printJSON(found.mapValues { ProbeReport(description: $0) })
       } else {

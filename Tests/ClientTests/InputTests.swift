@@ -7,7 +7,8 @@ import Testing
 /// What the arguments of commands stand for.
 struct InputTests {
   @Test(arguments: [
-    ("{ }", true), (" \n\t{", true), ("\u{FEFF}{}", true), ("[]", false), ("", false), ("\u{0}\u{0}{", false),
+    ("{ }", true), ("{1}{25}Hello", false), ("{ \n\"", true), (" \n\t{", true), ("\u{FEFF}{}", true), ("[]", false),
+    ("", false), ("\u{0}\u{0}{", false),
   ])
   func `a document is a file that begins as a JSON object`(text: String, isDocument: Bool) throws {
     let folder = try TemporaryFolder()

@@ -175,6 +175,18 @@ struct BadInputTests {
     }
   }
 
+  @Test func `a document that is probed is named as one, and the media beside it are described`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let edit = try files.write(#"{ "sheaf": 1 }"#, to: "edit.json")
+    let media = Place.media("friday.mp4")
+    let result = try await Command.sheaf("probe", edit, media, "--store", files.path("store")).run()
+    #expect(result.status == 65 && result.errors.contains("\(edit) is a document and no media file: sheaf check"))
+    #expect(result.output.contains("friday.mp4: "), "\(result.output)")
+    let alone = try await Command.sheaf("probe", edit, "--store", files.path("store")).run()
+    #expect(alone.status == 65 && alone.output.isEmpty, "\(alone.errors)")
+  }
+
   @Test func `the output of the command line decides what the settings of its codec may be`() async throws {
     let files = try Workspace()
     defer { files.remove() }
