@@ -7,6 +7,7 @@ import FarmWire
 import Foundation
 import Jobs
 import RenderTasks
+import SwiftProtobuf
 import SystemSupport
 import TestPrograms
 import Wire
@@ -17,6 +18,8 @@ import Wire
 enum MutantKind: String, CaseIterable, Sendable, Codable {
   /// The results of tasks.
   case description, measurement, fontList, pictures, findings, damage
+  /// How a worker says that an attempt has ended.
+  case attempt
   /// What clients send.
   case document, pictureRequest
   /// What is stored.
@@ -30,11 +33,11 @@ enum MutantKind: String, CaseIterable, Sendable, Codable {
   /// How many of a hundred mutants are of this kind.
   var share: Int {
     switch self {
-    case .description: 34
+    case .description: 32
     case .document: 12
     case .measurement, .worker: 8
     case .client, .pictures, .pictureRequest, .request, .payload: 6
-    case .fontList, .findings, .damage, .note: 2
+    case .fontList, .findings, .damage, .attempt, .note: 2
     }
   }
 }
@@ -120,6 +123,7 @@ struct MutantRun {
       let tree = try JSONTree(#"{"problems":[null,"a problem","another"]}"#).mutated(&random)
       _ = try CompositorTasks.decode(Data(tree.text.utf8)).problems.count
     case .damage: try damage(&random)
+    case .attempt: try attempt(&random)
     case .document:
       let film = film(&random)
       let tree = try JSONTree(film.document).mutated(&random)
@@ -218,6 +222,38 @@ struct MutantRun {
     var farm = FarmState(policy: LeasePolicy())
     return try farm.submit(
       NewJob(id: JobID("job"), name: "", purpose: .inspection, priority: 0, request: [], tasks: [task]), now: .zero)
+  }
+
+  /// Numbers that a status shows, after the store and on the way to a client.
+  private func attempt(_ random: inout SeededRandom) throws {
+    let numbers: [Int64] = [0, 1, 7, -1, 1 << 31, 1 << 53, .max - 1, .max, .min]
+    func number() -> Int64 { numbers[Int.random(in: numbers.indices, using: &random)] }
+    let message = Sheaf_Failure.with {
+      $0.end = AttemptEnd.allCases.randomElement(using: &random)?.message ?? .unspecified
+      $0.process = .with {
+        $0.exitCode = Int32(truncatingIfNeeded: number())
+        $0.signal = Int32(truncatingIfNeeded: number())
+        $0.cpuMilliseconds = UInt64(bitPattern: number())
+        $0.peakBytes = UInt64(bitPattern: number())
+      }
+    }
+    let failure = TaskFailure(message, limit: 4096)
+    var task = RenderTask(
+      id: TaskID(job: JobID("job"), ordinal: Int32(truncatingIfNeeded: number())), kind: .video, label: "",
+      state: .running, payload: [], inputs: [], fingerprint: .of([]), cost: 1, work: number(), epoch: number())
+    task.attempts = [
+      Attempt(
+        epoch: number(), worker: WorkerID("w"), workerName: "", end: failure.end, message: "", process: failure.process,
+        ran: .microseconds(number()))
+    ]
+    task.leases = [
+      HeldLease(
+        epoch: number(), worker: WorkerID("w"), workerName: "", session: SessionID(number()), progress: number(),
+        ran: .microseconds(number()))
+    ]
+    let status = TaskStatus(Sheaf_TaskStatus(TaskStatus(task)))
+    _ = try JSONCoding.encoder.encode(status)
+    _ = Sheaf_TaskStatus(status)
   }
 
   private func damage(_ random: inout SeededRandom) throws {
