@@ -9,10 +9,10 @@ import Testing
 @testable import Renderer
 
 /// While progress stands still, movement shows that a task works.
-@Suite struct MovementTests {
+@Suite struct LivenessTests {
   private static let size = PixelSize(width: 160, height: 96)
 
-  /// Movement's count at each report of progress, and at the end.
+  /// The count at each report of progress, and at the end.
   private func counts(_ task: VideoTask, _ fixture: VideoFixture) throws -> (atProgress: [UInt64], atEnd: UInt64) {
     let liveness = Liveness()
     var counts: [UInt64] = []
