@@ -76,14 +76,20 @@ extension FarmEvent {
           "seconds": "\(seconds)",
         ]
       )
-    case .jobReplanned(let job, let reason):
-      let message: Logger.Message =
+    case .jobReplanned(let job, let reason, let tasks, let message):
+      var metadata: Logger.Metadata = ["job": "\(job)"]
+      if !tasks.isEmpty {
+        metadata[reason == .damagedResults ? "tasks" : "task"] = "\(tasks.joined(separator: ", "))"
+      }
+      if let message { metadata["reason"] = "\(message)" }
+      let text: Logger.Message =
         switch reason {
         case .build: "job planned again for another build, because no worker of its build is connected"
-        case .damagedResults: "job planned again, because results were damaged on the disk"
-        case .refusedPieces: "job planned again, because a piece does not fit"
+        case .damagedResults: "results were damaged on the disk and are made again"
+        case .refusedPiece: "a piece does not fit and is made again"
+        case .refusedPieces: "a piece does not fit and all pieces are made again"
         }
-      return (.notice, message, ["job": "\(job)"])
+      return (reason == .build ? .notice : .warning, text, metadata)
     case .jobRetried(let job, let name): return (.info, "job taken up again", ["job": "\(job)", "name": "\(name)"])
     case .jobEnded(let job, let name, let state, let seconds, let reason):
       var metadata: Logger.Metadata = ["job": "\(job)"]

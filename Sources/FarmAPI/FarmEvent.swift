@@ -31,7 +31,9 @@ package enum FarmEvent: Sendable, Hashable, Codable {
     case build
     /// Some of its results were damaged on the disk, and are made again.
     case damagedResults
-    /// Some of its pieces do not fit, and are made again.
+    /// A piece does not fit, and is made again.
+    case refusedPiece
+    /// A piece does not fit once more, and all of them are made again.
     case refusedPieces
   }
 
@@ -40,7 +42,9 @@ package enum FarmEvent: Sendable, Hashable, Codable {
   /// - `seconds`: How long planning took.
   case jobPlanned(
     job: String, name: String, tasks: Int, cached: Int, frames: Int, seconds: Double, isMeasuring: Bool)
-  case jobReplanned(job: String, reason: ReplanReason)
+  /// - `tasks`: The labels of those that are made again, if they are known.
+  /// - `message`: Why a piece does not fit.
+  case jobReplanned(job: String, reason: ReplanReason, tasks: [String] = [], message: String? = nil)
   case jobRetried(job: String, name: String)
   /// - `name`, `seconds`: From the submission. Nil: not known where it failed.
   case jobEnded(job: String, name: String?, state: JobState, seconds: Double?, reason: String?)

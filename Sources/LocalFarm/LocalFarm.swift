@@ -134,7 +134,7 @@ extension LocalFarm {
   /// Trims the store, unless another farm uses it: that one trims it then. To be called when nothing uses this one.
   func trim(to limit: Int64) async {
     await usage.end(limit: limit)
-    usage.resume()
+    await usage.resume()
   }
 }
 
@@ -152,10 +152,12 @@ struct StoreUsage: Sendable {
     }
   }
 
-  /// Goes on after `end`. Blocks while another farm trims the store.
-  func resume() {
+  /// Goes on after `end`. Waits while another farm trims the store.
+  func resume() async {
     // It fails only if the file system has no locks, of which `init` would have thrown.
-    _ = try? retryingOnInterrupt("locking \(lock.name)") { flock(lock.descriptor, LOCK_SH) }
+    _ = try? await BlockingWork.run(.files) { [lock] in
+      try retryingOnInterrupt("locking \(lock.name)") { flock(lock.descriptor, LOCK_SH) }
+    }
   }
 
   /// Trims the store unless another farm uses it: that one trims it then.

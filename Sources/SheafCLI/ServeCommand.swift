@@ -73,7 +73,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How long a task may go without any movement before it counts as hung, the same at all coordinators of a database; the default is 60s. [SHEAF_HANG_LIMIT]",
+      "How long a task may go without any progress before it counts as hung, the same at all coordinators of a database; the default is 60s. [SHEAF_HANG_LIMIT]",
       valueName: "time"))
   var hangLimit: String?
 

@@ -31,7 +31,7 @@ struct AgentTimeTests {
   }
 
   @Test
-  func `the coordinator says how long a task may go without movement`() {
+  func `the coordinator says how long a task may go without progress`() {
     var agent = AgentScript(slots: 1, connected: false)
     _ = agent.happen(.connected(heartbeat: .seconds(4), lease: .seconds(15), hang: .milliseconds(18_500)), at: 0)
     _ = agent.happen(.granted(.number(1)), at: 0)

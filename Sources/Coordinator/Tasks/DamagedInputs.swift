@@ -185,10 +185,10 @@ actor DamagedInputs {
     let removed = count == 1 ? [piece] : makers.compactMap(\.result)
     try await BlockingWork.run { [store = content.store] in for piece in removed { store.remove(piece.digest) } }
     guard try await store.replan(job) else { return }
-    logger.warning(
-      count == 1 ? "a piece does not fit and is made again" : "a piece does not fit and all pieces are made again",
-      metadata: ["job": "\(job)", "task": "\(maker.label)", "reason": "\(reason)"])
-    events.emit(.jobReplanned(job: job.description, reason: .refusedPieces))
+    events.emit(
+      .jobReplanned(
+        job: job.description, reason: count == 1 ? .refusedPiece : .refusedPieces, tasks: [maker.label], message: reason
+      ))
   }
 
   /// Plans a job again whose results are damaged or gone, so that they are made again. A job that has lost results too
@@ -205,10 +205,7 @@ actor DamagedInputs {
     if rounds.count > Self.maximumChecks { rounds = [:] }
     rounds[job, default: 0] += 1
     guard try await store.replan(job) else { return }
-    logger.warning(
-      "results were damaged on the disk and are made again",
-      metadata: ["job": "\(job)", "tasks": "\(results.joined(separator: ", "))"])
-    events.emit(.jobReplanned(job: job.description, reason: .damagedResults))
+    events.emit(.jobReplanned(job: job.description, reason: .damagedResults, tasks: results))
   }
 
   private func fail(_ job: JobID, _ message: String) async throws(JobStoreError) {

@@ -4,9 +4,9 @@ package struct LeasePolicy: Sendable, Hashable {
   package var heartbeat: Duration
   /// How long a lease lasts from its grant or its last renewal.
   package var lease: Duration
-  /// How long a lease may be renewed without movement before the store ends it.
+  /// How long a lease may be renewed without progress before the store ends it.
   package var hang: Duration
-  /// How long a task may go without movement before its worker ends it: half as long, so that the store acts only where
+  /// How long a task may go without progress before its worker ends it: half as long, so that the store acts only where
   /// the worker does not.
   package var workerHang: Duration { hang / 2 }
   /// After how long without movement of one of its leases a job's tasks are granted after those of other jobs: such a

@@ -680,7 +680,7 @@ package nonisolated struct Sheaf_Welcome: Sendable {
 
   package var maxChunkBytes: UInt32 = 0
 
-  /// Workers: how long a task may go without movement before the worker ends it as HUNG. 0: 60 s.
+  /// Workers: how long a task may go without progress before the worker ends it as HUNG. 0: 60 s.
   package var hangMilliseconds: UInt32 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()

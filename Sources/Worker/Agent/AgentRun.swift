@@ -44,7 +44,7 @@ struct AgentRun: Sendable {
   /// Rises with any forward movement.
   private(set) var moved: UInt64 = 0
   /// When it moved last; the hang limit counts from here.
-  var lastMovement: Duration = .zero
+  var lastProgress: Duration = .zero
   /// Whether another run may have a process in its place, because it does not move.
   private(set) var lendsSlot = false
   private var processMoved: UInt64 = 0
@@ -89,7 +89,7 @@ struct AgentRun: Sendable {
 
   mutating func move(at now: Duration) {
     moved &+= 1
-    lastMovement = now
+    lastProgress = now
   }
 
   /// Counts the time that it waits for the farm as movement, without a change to its own limit.
@@ -118,13 +118,13 @@ struct AgentRun: Sendable {
   ///   - isConnected: Without a connection, nothing that a task waits for can come.
   func hangs(after hangLimit: Duration, isConnected: Bool) -> Duration? {
     guard case .working(let phase) = stage else { return nil }
-    if phase == .waiting { return isConnected ? lastMovement + max(hangLimit, Self.fetchLimit) : nil }
-    return lastMovement + hangLimit
+    if phase == .waiting { return isConnected ? lastProgress + max(hangLimit, Self.fetchLimit) : nil }
+    return lastProgress + hangLimit
   }
 
   /// When it stalls unless it moves before; nil in stages in which a process computes nothing, or is about to end.
   /// - Parameter limit: How long a run may go without movement.
-  func stalls(after limit: Duration) -> Duration? { stage == .working(.executing) ? lastMovement + limit : nil }
+  func stalls(after limit: Duration) -> Duration? { stage == .working(.executing) ? lastProgress + limit : nil }
 
   /// Lends its slot if it stalls, and takes it back once it moves.
   mutating func lendSlot(after limit: Duration, at now: Duration) {

@@ -328,7 +328,7 @@ struct AgentState: Sendable {
       switch run.stage {
       case .queued, .hung, .stopping: break
       // The time without a connection does not count: nothing could come.
-      case .working(.waiting): runs[index].lastMovement = now
+      case .working(.waiting): runs[index].lastProgress = now
       case .working: break
       case .uploading: effects.append(.upload(run.id))
       case .postponed(let result, let triesLeft, _):
@@ -346,7 +346,7 @@ struct AgentState: Sendable {
   private mutating func allowForSuspension(at now: Duration) {
     guard let deadline, now > deadline + Self.suspensionLimit else { return }
     let gap = now - deadline
-    for index in runs.indices { runs[index].lastMovement += gap }
+    for index in runs.indices { runs[index].lastProgress += gap }
     connection?.lastHeard += gap
   }
 

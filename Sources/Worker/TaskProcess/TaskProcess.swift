@@ -14,7 +14,7 @@ final class TaskProcess: Sendable {
   /// reads.
   private static let requestLimit = 64
   /// How often the digesting of the output is reported.
-  private static let movementInterval: Duration = .milliseconds(200)
+  private static let reportInterval: Duration = .milliseconds(200)
 
   /// What a process reports, in order, on its own thread. `ended` comes once, and last.
   enum Report: Sendable {
@@ -230,7 +230,7 @@ final class TaskProcess: Sendable {
     var lastReport = ContinuousClock.now
     let end = TaskEnd(channel, process: process, isShortOfMemory: isShortOfMemory, output: output) {
       let now = ContinuousClock.now
-      guard now - lastReport >= Self.movementInterval else { return }
+      guard now - lastReport >= Self.reportInterval else { return }
       lastReport = now
       self.report(.moved)
     }
