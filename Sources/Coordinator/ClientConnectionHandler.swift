@@ -35,7 +35,7 @@ actor ClientConnectionHandler {
   func run() async throws {
     let transfers = ContentTransferHandler(
       content: service.content, connection: connection, minimumFree: service.configuration.minimumFree,
-      checksReads: true, waits: { [service] in await service.uploadWaits($0, $1) })
+      checksReads: true, waits: { [service] in await service.storage.uploadWaits($0, $1) })
     try await withThrowingDiscardingTaskGroup { group in
       group.addTask { try await self.connection.alongside { try await self.closeWhenIdle() } }
       for try await message in connection.inbound {
@@ -139,7 +139,7 @@ actor ClientConnectionHandler {
   private func status(_ query: Sheaf_StatusQuery) async throws -> Sheaf_StatusReply {
     guard !query.job.isEmpty else { return Sheaf_StatusReply(try await farm.jobs(JobQuery(query))) }
     let status = try await farm.status(of: JobID(query.job), withTasks: query.withTasks)
-    return Sheaf_StatusReply(status, notices: await farm.notices)
+    return Sheaf_StatusReply(status, notices: farm.notices)
   }
 
   /// Goes on when the client closes the connection, which it does next.
@@ -158,7 +158,7 @@ actor ClientConnectionHandler {
     defer { watches -= 1 }
     try await refusing {
       for try await status in await self.farm.watch(id) {
-        try await self.connection.send(.statusReply(.init(status, notices: await self.farm.notices)))
+        try await self.connection.send(.statusReply(.init(status, notices: self.farm.notices)))
       }
     }
   }

@@ -1,5 +1,4 @@
 package import ContentStorage
-import Digest
 import FarmModel
 package import Jobs
 package import Logging
@@ -7,109 +6,106 @@ package import Wire
 
 /// The coordinator: serves workers and clients, and carries out what the store decides. It keeps nothing that must not
 /// be lost, so any number of coordinators can serve one store.
+///
+/// Its parts do the work: `ConnectedWorkers` and `TaskClaims` for the workers, `JobPlanning`, `Housekeeping` and
+/// `Retention` for what goes on by itself, and `FarmService` for what clients ask. Here they are put together, started
+/// and stopped.
 package actor CoordinatorService {
   nonisolated let store: any JobStore
   package nonisolated let content: ContentLocator
-  nonisolated let results: ResultCache
-  nonisolated let notes: ResultNotes
   nonisolated let configuration: CoordinatorConfiguration
   nonisolated let logger: Logger
   /// Signalled whenever something may have changed.
   nonisolated let changes = ChangeSignal()
   /// What happens, for the log and for whoever watches.
   nonisolated let events: FarmEvents
+
+  nonisolated let results: ResultCache
+  nonisolated let notes: ResultNotes
   nonisolated let facts: TaskFacts
-  nonisolated let reports = TaskReports()
   nonisolated let inputs: DamagedInputs
-  nonisolated let availableBytes: @Sendable () throws -> Int64
-  /// Names this process where it plans.
-  nonisolated let planner: String
-  private nonisolated let start = ContinuousClock.now
+  nonisolated let ends: JobEnds
+  nonisolated let availability: StoreAvailability
+  nonisolated let storage: StorageWatch
+  nonisolated let memory: UsedMemory
+  /// Reads the statuses of jobs.
+  nonisolated let status: StatusReader
+  /// The jobs that clients watch.
+  nonisolated let watches: JobWatches
 
-  // The workers, in CoordinatorService+workers.swift.
-  var workers: [WorkerID: WorkerConnectionHandler] = [:]
-  var pauses: [WorkerID: String] = [:]
-  var claimBatcher = ClaimBatcher()
-  var renewals = RenewalQueue()
-  var left = LeftWorkers()
-  var mustRegister = false
-  /// Whether a worker has connected that is not registered yet.
-  var hasJoined = false
-  var disconnected: [WorkerID: Holder] = [:]
-  var isRegistering = false
-
-  // What goes on by itself, in CoordinatorService+upkeep.swift.
-  var disk: DiskSpace
-  var freed = FreedMemory()
-  var uploads = WaitingUploads()
-  var outage = StoreOutage()
-  var plannings = Plannings()
-  var isLookingForPlans = false
-  var mustPlanAgain = false
-  var isDraining = false
-  /// The jobs whose end was reported.
-  var endings = ReportedEnds()
+  nonisolated let reports: TaskReports
+  nonisolated let claims: TaskClaims
+  nonisolated let workers: ConnectedWorkers
+  private nonisolated let connections = WorkerConnections()
+  private nonisolated let planning: JobPlanning
+  private nonisolated let housekeeping: Housekeeping
+  private nonisolated let retention: Retention
+  private nonisolated let start: ContinuousClock.Instant
 
   private var clients: [Int: Task<Void, any Error>] = [:]
   private var nextClient = 0
-  private var statusReader: StatusReader?
-  private var jobWatches: JobWatches?
+  private var isDraining = false
+  private var failure: (any Error)?
 
-  /// - Parameter availableBytes: Of the disk of the content store. Nil: they are measured.
+  /// - Parameter availableBytes: Measures the free bytes of the content store's disk. Nil: the disk is asked.
   package init(
     store: any JobStore, content: ContentLocator, configuration: CoordinatorConfiguration, logger: Logger,
     availableBytes: (@Sendable () throws -> Int64)? = nil
   ) {
-    self.availableBytes = availableBytes ?? { try content.store.availableBytes() }
-    planner = "\(configuration.name) \(JobSubmission.freshName())"
     self.store = store
     self.content = content
-    results = ResultCache(content.store)
-    notes = ResultNotes(content.store)
     self.configuration = configuration
     self.logger = logger
+    let start = ContinuousClock.now
+    self.start = start
+    let now: @Sendable () -> Duration = { start.duration(to: .now) }
     events = FarmEvents(logger: logger)
+    results = ResultCache(content.store)
+    notes = ResultNotes(content.store)
     facts = TaskFacts(store: store)
     inputs = DamagedInputs(store: store, content: content, events: events, logger: logger)
-    disk = DiskSpace(minimum: configuration.minimumFree)
+    ends = JobEnds(store: store, facts: facts, events: events)
+    availability = StoreAvailability(logger: logger, now: now)
+    storage = StorageWatch(
+      store: content.store, minimumFree: configuration.minimumFree,
+      availableBytes: availableBytes ?? { try content.store.availableBytes() }, changes: changes, logger: logger,
+      now: now)
+    memory = UsedMemory(now: now)
+    status = StatusReader(store: store, notes: notes, now: now) { [storage] in storage.diskNotice }
+    watches = JobWatches(reader: status, changes: changes, now: now)
+    reports = TaskReports(
+      store: store, contents: content.store, connections: connections, results: results, notes: notes, facts: facts,
+      inputs: inputs, ends: ends, availability: availability, events: events, logger: logger, now: now)
+    claims = TaskClaims(
+      store: store, connections: connections, reports: reports, availability: availability, now: now)
+    workers = ConnectedWorkers(
+      store: store, connections: connections, claims: claims, reports: reports, changes: changes, events: events,
+      availability: availability, configuration: configuration, now: now)
+    let attempts = PlanningAttempts(
+      store: store, planner: "\(configuration.name) \(JobSubmission.freshName())",
+      renewal: configuration.policy.lease / 3, logger: logger)
+    planning = JobPlanning(
+      planner: Planner(
+        store: store, content: content, results: results, notes: notes, facts: facts, inputs: inputs,
+        waitsForCompositors: configuration.waitsForCompositors, attempts: attempts, events: events, logger: logger),
+      changes: changes, storage: storage, ends: ends, memory: memory, availability: availability)
+    housekeeping = Housekeeping(
+      store: store, claims: claims, workers: workers, reports: reports, facts: facts, ends: ends, storage: storage,
+      memory: memory, availability: availability, changes: changes, events: events)
+    retention = Retention(
+      store: store, content: content.store, configuration: configuration, availability: availability, logger: logger)
   }
 
   /// Time since the service was made.
-  nonisolated var now: Duration { clock() }
-  /// `now`, for what the service keeps and what does not keep the service.
-  private nonisolated var clock: @Sendable () -> Duration { { [start] in start.duration(to: .now) } }
-
-  /// Reads the statuses of jobs.
-  var status: StatusReader {
-    if let statusReader { return statusReader }
-    let made = StatusReader(
-      store: store, notes: notes, now: clock,
-      // The service keeps the reader.
-      disk: { [weak self] in await self?.disk.notice })
-    statusReader = made
-    return made
-  }
-
-  /// The jobs that clients watch.
-  var watches: JobWatches {
-    if let jobWatches { return jobWatches }
-    let made = JobWatches(reader: status, changes: changes, now: clock)
-    jobWatches = made
-    return made
-  }
-
-  /// What holds up the whole farm, for a person.
-  var notices: [String] { [disk.notice, uploads.notice(now: now)].compactMap(\.self) }
+  nonisolated var now: Duration { start.duration(to: .now) }
 
   /// Serves until it is cancelled or drained.
   package func run(_ server: WireServer) async throws {
-    let watches = watches
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await self.followChanges() }
-      group.addTask { await self.keepTime() }
-      group.addTask { await self.keepUp() }
-      group.addTask { await self.retain() }
-      group.addTask { await watches.run() }
+      group.addTask { await self.housekeeping.run() }
+      group.addTask { await self.planning.run() }
+      group.addTask { await self.retention.run() }
+      group.addTask { await self.watches.run() }
       group.addTask { await self.serve(server) }
       // Only the server ends by itself: when it is stopped and its connections are closed.
       await group.next()
@@ -118,8 +114,6 @@ package actor CoordinatorService {
     await reports.stop()
     if let failure { throw failure }
   }
-
-  private var failure: (any Error)?
 
   private func serve(_ server: WireServer) async {
     do {
@@ -137,37 +131,17 @@ package actor CoordinatorService {
   /// to the next one at this address.
   package func drain(_ server: WireServer) async {
     isDraining = true
-    hold()
+    claims.hold(.draining, true)
     server.stop()
     let limit = now + configuration.grace
-    await endPlannings(by: limit)
+    await planning.drain(atMost: configuration.grace)
     while now < limit, await reports.count > 0 {
       _ = await changes.wait(since: changes.count, atMost: .milliseconds(50))
     }
     await withDiscardingTaskGroup { group in
-      for worker in workers.values { group.addTask { await worker.refuseAsShuttingDown() } }
+      for worker in connections.all { group.addTask { await worker.refuseAsShuttingDown() } }
     }
     for client in clients.values { client.cancel() }
-  }
-
-  /// This process ends on purpose: another one begins these plans, and none of them counts as lost.
-  private func endPlannings(by limit: Duration) async {
-    let jobs = plannings.running.keys
-    let ending = Task {
-      for job in jobs {
-        try await abandonable { [store, planner] in try await store.endPlanning(job, by: planner) }
-      }
-    }
-    let limiting = Task {
-      try await Task.sleep(for: limit - now)
-      ending.cancel()
-    }
-    do { try await ending.value } catch let error as JobStoreError {
-      report(error, "attempts to plan not ended")
-    } catch {
-      // Not in time: they run out.
-    }
-    limiting.cancel()
   }
 
   private func serve(_ connection: WireConnection, _ hello: Sheaf_Hello) async throws {

@@ -43,22 +43,6 @@ final class FarmEvents: Sendable {
   }
 }
 
-/// The jobs whose end was reported, as far as they are remembered.
-struct ReportedEnds: Sendable {
-  private static let mostJobs = 10_000
-
-  private var jobs: Set<JobID> = []
-
-  /// False if it was reported already.
-  mutating func insert(_ job: JobID) -> Bool {
-    if jobs.count >= Self.mostJobs { jobs = [] }
-    return jobs.insert(job).inserted
-  }
-
-  /// The job goes on.
-  mutating func remove(_ job: JobID) { jobs.remove(job) }
-}
-
 extension FarmEvent {
   /// As the log has it.
   fileprivate var line: (level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata) {

@@ -72,7 +72,7 @@ package struct FarmService: Sendable {
         throw FarmError(.notFound, "there is no job \(after)")
       }
       var list = JobList()
-      list.notices = await coordinator.notices
+      list.notices = coordinator.storage.notices
       list.jobs = try await coordinator.status.statuses(
         limit: min(query.limit, JobQuery.mostLimit), after: after, states: query.states)
       return list
@@ -82,7 +82,7 @@ package struct FarmService: Sendable {
   /// Nil: there is no such job.
   package func status(of job: JobID, withTasks: Bool = false) async throws -> JobStatus? {
     try await withStore {
-      let reader = await coordinator.status
+      let reader = coordinator.status
       guard var status = try await reader.status(of: job) else { return nil }
       if withTasks { status.tasks = try await reader.tasks(of: job) }
       return status
@@ -90,7 +90,7 @@ package struct FarmService: Sendable {
   }
 
   /// What holds up the whole farm, for a person.
-  package var notices: [String] { get async { await coordinator.notices } }
+  package var notices: [String] { coordinator.storage.notices }
 
   /// The status of a job now and at each change, until it has ended; nil if there is no such job. The reader throws
   /// `FarmError` if the job store has failed for good.
@@ -103,7 +103,7 @@ package struct FarmService: Sendable {
     try await withStore {
       let before = try await coordinator.store.summary(of: job)?.job.state
       let state = try await coordinator.store.cancel(job)
-      if state == .cancelled, before != .cancelled { await coordinator.reportEnd(of: job) }
+      if state == .cancelled, before != .cancelled { await coordinator.ends.report(job) }
       return state
     }
   }
@@ -131,7 +131,7 @@ package struct FarmService: Sendable {
     do throws(JobStoreError) {
       try await coordinator.store.markFetched(job)
     } catch {
-      await coordinator.report(error, "fetched film not recorded")
+      coordinator.availability.report(error, "fetched film not recorded")
     }
   }
 
@@ -155,7 +155,7 @@ package struct FarmService: Sendable {
     do {
       return try await body()
     } catch let error as JobStoreError {
-      if error.code == .unavailable { await coordinator.storeFailed(error) }
+      if error.code == .unavailable { coordinator.availability.failed(error) }
       throw FarmError(error)
     }
   }

@@ -140,3 +140,47 @@ extension RenderPlan {
     return renditions
   }
 }
+
+// MARK: - Tasks
+
+// A film with one output has payloads and results of its own, without packages; which is decided here.
+extension RenderPlan {
+  /// The audio's task: what it does, the digests of the files that it reads in hexadecimal, and the samples that it
+  /// mixes. Nil: there is no audio.
+  package var sound: (payload: TaskPayload, digests: [String], sampleCount: Int64)? {
+    guard let ladder else { return audio.map { (.audio($0), $0.sources.map(\.digest), $0.sampleCount) } }
+    return ladder.audio.map { (.audioLadder($0), $0.digests, $0.sampleCount) }
+  }
+
+  /// What to measure before the video can be rendered, one a segment. Empty: nothing.
+  package var measurePayloads: [TaskPayload] {
+    if ladder != nil { return measureLadderTasks.map { .measureLadder($0) } }
+    return averageBitRate == nil ? [] : measureTasks.map { .measure($0) }
+  }
+
+  /// The payloads of the video tasks by segment, with the bits of an average bit rate shared among the segments. That
+  /// of a film with one output is then the plan's own.
+  /// - Parameter measurements: The results of `measurePayloads`, in order. Empty: nothing was to be measured.
+  package mutating func shareBits(_ measurements: [[Measurement]]) throws(PlanError) -> [TaskPayload] {
+    guard let ladder else {
+      if !measurements.isEmpty { self = try sharingBits(measurements.compactMap(\.first)) }
+      return segments.map { .video($0.task) }
+    }
+    let renditions =
+      measurements.isEmpty ? segments.map { _ in ladder.renditions } : try sharingLadderBits(measurements)
+    return zip(segments, renditions).map { segment, renditions in
+      var video = segment.task
+      // A film without video has no rendition, and no segment.
+      if let first = renditions.first { video.encoder = first.encoder }
+      return .videoLadder(VideoLadderTask(video: video, renditions: renditions))
+    }
+  }
+
+  /// The task that makes the files of the film's outputs.
+  package var stitchPayload: TaskPayload {
+    ladder.map { .stitchLadder($0.stitch(segmentCount: segments.count)) } ?? .stitch(stitch)
+  }
+
+  /// Nil: there is none.
+  package var artwork: PlannedArtwork? { ladder.map(\.artwork) ?? stitch.artwork }
+}

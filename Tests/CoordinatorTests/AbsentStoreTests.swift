@@ -43,7 +43,7 @@ import Wire
         let path = coordinator.content.directory
         let notice =
           "the content store \(path) is not there: No such file or directory; until it is back no task is granted"
-        #expect(await coordinator.service.notices == [notice])
+        #expect(coordinator.service.storage.notices == [notice])
         #expect(try await coordinator.service.status.status(of: job)?.waitsFor == notice)
         try await worker.heartbeat(free: 1)
         #expect(await !coordinator.service.inputs.isIdle, "the input is looked for again")

@@ -23,7 +23,7 @@ struct BackupLeaseTests {
         Renewal(lease: backup, holder: bert, done: 40, moved: 1),
       ]
       #expect(try await store.renew(renewals).isEmpty)
-      let reader = await coordinator.service.status
+      let reader = coordinator.service.status
       let status = try #require(try await reader.status(of: job))
       #expect(status.framesDone == 140)
       #expect(status.framesTotal == 200)

@@ -114,9 +114,9 @@ extension TestCoordinator {
       kind: .probe, label: "probe of beach.mp4", payload: [], inputs: [file], fingerprint: file.digest, cost: 1,
       work: 0,
       cached: try keep([5, 5, 5]))
-    let request = JobRequest(
-      document: "{}", assets: [.init(id: "a", path: "media/beach.mp4", content: file)], segmentDuration: "", output: "",
-      strictMedia: strictMedia)
+    var request = JobRequest(
+      document: "{}", assets: [.init(id: "a", path: "media/beach.mp4", content: file)], segmentDuration: "", output: "")
+    request.strictMedia = strictMedia
     _ = try await store.submit(
       NewJob(id: Self.job, name: "film", priority: 0, request: request.encoded(), tasks: [probe]))
     var tasks = (0..<count).map { number in

@@ -59,7 +59,7 @@ struct LookScheduleTests {
     }
     let ended = try await TestCoordinator.run { coordinator in
       try await coordinator.render(4)
-      _ = await coordinator.service.watches
+      _ = coordinator.service.watches
       return Ended(service: coordinator.service)
     }
     try await eventually("nothing keeps the coordinator") { ended.service == nil }
@@ -68,7 +68,7 @@ struct LookScheduleTests {
   @Test func watchersOfOneJobShareTheirLooksAndReadNoTasks() async throws {
     try await TestCoordinator.runObstructed { coordinator, _ in
       try await coordinator.render(4)
-      let watches = await coordinator.service.watches
+      let watches = coordinator.service.watches
       let seen = Counter()
       try await withThrowingTaskGroup(of: JobState?.self) { group in
         for _ in 0..<12 {

@@ -20,10 +20,9 @@ enum CompositorTasks {
   ) throws -> NewTask? {
     let compositors = compositors(request)
     if compositors.isEmpty { return nil }
-    let output = request.output.isEmpty ? nil : request.output
-    let document = try Document.examine([UInt8](request.document.utf8), output: output)
-    guard let size = document.frameSize(assets: descriptions, output: output) else { return nil }
-    let payload = try PlannedJob.payload(.compositors(CompositorTask(compositors: compositors, size: size)))
+    guard
+      let size = try request.document.read().frameSize(assets: descriptions, output: request.document.output) else { return nil }
+    let payload = try TaskMaker.encoded(.compositors(CompositorTask(compositors: compositors, size: size)))
     let label =
       compositors.count == 1
       ? "trial of the compositor '\(compositors[0].name)'" : "trial of \(compositors.count) compositors"

@@ -84,7 +84,7 @@ struct ConnectedBuilds: Sendable {
 extension JobRequest {
   /// The compositors that the document names; none if it cannot be read, which is found when the job is planned.
   var compositorUses: [CompositorUse] {
-    guard compositors != nil, let document = try? Document.examine([UInt8](document.utf8)) else { return [] }
+    guard compositors != nil, let document = try? document.read() else { return [] }
     return document.compositors
   }
 

@@ -28,11 +28,11 @@ enum FontTasks {
   /// changed, and with equal fonts its result is equal.
   static func make(_ request: JobRequest) throws -> [NewTask] {
     // A document that cannot be read is reported elsewhere.
-    guard let document = try? Document.examine([UInt8](request.document.utf8)) else { return [] }
+    guard let document = try? request.document.read() else { return [] }
     let texts = document.fontRequests
     let captions = try captions(of: document, request)
     if texts.isEmpty, captions.isEmpty { return [] }
-    let payload = try PlannedJob.payload(
+    let payload = try TaskMaker.encoded(
       .fonts(FontTask(texts: texts, captions: captions.isEmpty ? nil : captions.map(\.task))))
     var inputs: [Content] = []
     for (_, file) in captions where !inputs.contains(file) { inputs.append(file) }
@@ -66,7 +66,7 @@ enum FontTasks {
     // A list that a disk fault changed may still be one, with other fonts for the texts.
     try requireWhole(result, file)
     let (list, length) = try list(in: result, file)
-    let document = try Document.examine([UInt8](request.document.utf8))
+    let document = try request.document.read()
     let texts = document.fontRequests + (list.textsOfCaptions ?? [])
     var offset = Int64(FontList.headSize + length)
     guard list.covers(texts), list.files.reduce(offset, { $0 &+ $1.size }) == result.size else {

@@ -33,7 +33,7 @@ struct ImageTasks: Sendable {
     let (isWhole, isLabelled) = (images.sheet != nil, images.sheet?.hasTimes == true)
     var problems: [Problem] = []
     let size: PixelSize
-    if request.document.isEmpty {
+    if request.document.text.isEmpty {
       guard let asset = request.assets.first, let description = descriptions[asset.id] else {
         throw DocumentError(problems: [])
       }
@@ -54,9 +54,7 @@ struct ImageTasks: Sendable {
         PlannedAsset(description: description, digest: asset.content.digest.hex), track, video, times: times,
         tolerance: tolerance, isWhole: isWhole, isLabelled: isLabelled)
     } else {
-      let output = request.output.isEmpty ? nil : request.output
-      let edit = try Document.examine([UInt8](request.document.utf8), output: output).lower(
-        assets: descriptions, output: output)
+      let edit = try request.document.read().lower(assets: descriptions, output: request.document.output)
       title = "pictures of the film"
       size = edit.videoComposition.renderSize
       let frame = edit.videoComposition.frameDuration
@@ -86,7 +84,7 @@ struct ImageTasks: Sendable {
     let groups = sheet == nil ? parts.map { [$0] } : [parts]
     return try groups.map { parts in
       let task = ImageTask(parts: parts, output: output, sheet: sheet)
-      let payload = try PlannedJob.payload(.images(task))
+      let payload = try TaskMaker.encoded(.images(task))
       var seen: Set<String> = []
       let inputs = task.digests.filter { seen.insert($0).inserted }.compactMap { files[$0] }
       let count = parts.reduce(0) { $0 + $1.pictures.count }

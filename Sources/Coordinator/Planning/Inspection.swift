@@ -71,7 +71,7 @@ struct Inspection: Sendable {
         if reply.problems.isEmpty { reply.problems = [error.problem] }
       }
     }
-    await service.usedMemory()
+    service.memory.used()
     return reply
   }
 

@@ -9,7 +9,7 @@ import SystemSupport
 import Wire
 
 /// What a client has submitted, as the job keeps it until it is planned.
-struct JobRequest: Sendable, Hashable, Codable {
+struct JobRequest: Sendable, Hashable {
   struct Asset: Sendable, Hashable, Codable {
     var id: AssetID
     /// As in the document.
@@ -36,13 +36,11 @@ struct JobRequest: Sendable, Hashable, Codable {
     }
   }
 
-  /// The document's text.
-  var document: String
+  /// The document; of a request for descriptions only, an empty one.
+  let document: DocumentText
   var assets: [Asset] = []
   /// In the document's notation of times; empty selects the default.
   var segmentDuration: String
-  /// The output's name, whose extension selects the container; empty leaves it to the document.
-  var output: String
   /// Whether damaged media fail the job; nil: they do not.
   var strictMedia: Bool?
   /// Whether a warning about the document fails the job; nil: it does not.
@@ -51,6 +49,15 @@ struct JobRequest: Sendable, Hashable, Codable {
   var compositors: [String]?
   /// The names of the files of a document with several outputs; nil: it has one.
   var outputs: [String]?
+
+  /// - Parameters:
+  ///   - segmentDuration: In the document's notation of times; empty selects the default.
+  ///   - output: The output's name, whose extension selects the container; empty leaves it to the document.
+  init(document: String, assets: [Asset] = [], segmentDuration: String, output: String) {
+    self.document = DocumentText(document, output: output)
+    self.assets = assets
+    self.segmentDuration = segmentDuration
+  }
 
   /// The files to probe: each once, in order of first appearance.
   func files() throws(FarmError) -> [Content] {
@@ -74,9 +81,38 @@ struct JobRequest: Sendable, Hashable, Codable {
   func encoded() throws -> [UInt8] { try [UInt8](JSONCoding.encoder.encode(self)) }
 }
 
-extension JobRequest {
+extension JobRequest: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case document, assets, segmentDuration, output, strictMedia, strict, compositors, outputs
+  }
+
   init(encoded: [UInt8]) throws {
     self = try JSONDecoder().decode(JobRequest.self, from: Data(encoded))
+  }
+
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      document: try values.decode(String.self, forKey: .document),
+      assets: try values.decode([Asset].self, forKey: .assets),
+      segmentDuration: try values.decode(String.self, forKey: .segmentDuration),
+      output: try values.decode(String.self, forKey: .output))
+    strictMedia = try values.decodeIfPresent(Bool.self, forKey: .strictMedia)
+    strict = try values.decodeIfPresent(Bool.self, forKey: .strict)
+    compositors = try values.decodeIfPresent([String].self, forKey: .compositors)
+    outputs = try values.decodeIfPresent([String].self, forKey: .outputs)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    try values.encode(document.text, forKey: .document)
+    try values.encode(assets, forKey: .assets)
+    try values.encode(segmentDuration, forKey: .segmentDuration)
+    try values.encode(document.output ?? "", forKey: .output)
+    try values.encodeIfPresent(strictMedia, forKey: .strictMedia)
+    try values.encodeIfPresent(strict, forKey: .strict)
+    try values.encodeIfPresent(compositors, forKey: .compositors)
+    try values.encodeIfPresent(outputs, forKey: .outputs)
   }
 }
 
@@ -110,7 +146,7 @@ struct JobSubmission: Sendable {
       NewJob(
         id: new, submission: submission.id.isEmpty ? nil : submission.id, name: name, purpose: .render,
         priority: submission.priority, request: encoded, tasks: tasks))
-    await service.usedMemory()
+    service.memory.used()
     if id == new {
       service.events.emit(
         .jobSubmitted(job: id.description, name: name, files: tasks.count, priority: submission.priority))
@@ -127,7 +163,7 @@ struct JobSubmission: Sendable {
     let read = try await BlockingWork.run(.hashing) { [self] in
       Result { try examine(document, assets, segmentDuration: segmentDuration, output: output) }
     }
-    await service.usedMemory()
+    service.memory.used()
     return try read.get()
   }
 
@@ -148,7 +184,11 @@ struct JobSubmission: Sendable {
     }
     if document.isEmpty { return (request, []) }
     do {
-      let parsed = try Document.examine([UInt8](document), output: output.isEmpty ? nil : output)
+      // Bytes that are no UTF-8 are reported where they are.
+      let isText = String(validating: document, as: UTF8.self) != nil
+      let parsed =
+        isText
+        ? try request.document.read() : try Document.examine([UInt8](document), output: request.document.output)
       let names = Set(parsed.compositors.map(\.compositor.name)).sorted()
       if !names.isEmpty { request.compositors = names }
       if parsed.hasOutputs { request.outputs = parsed.outputFiles }

@@ -76,40 +76,8 @@ struct Planner: Sendable {
     let step: Step
     let started = ContinuousClock.now
     do {
-      step = try await BlockingWork.run(.planning) { [content, results, notes, lacking] in
-        let request = try decoded.get()
-        let descriptions = try ProbeTasks.read(tasks, request, store: content.store)
-        let fonts = try FontTasks.read(tasks, request, store: content.store)
-        let measured = Measurements.results(tasks)
-        let trial = try Trial(
-          of: request, descriptions: descriptions, isPlannable: lacking.isEmpty, build: build, measured: measured,
-          isMeasured: job.state == .measuring, results: results, store: content.store)
-        if let task = trial.task {
-          if let absence = content.store.absence { throw ContentStoreError(.away, absence) }
-          return .trial(task)
-        }
-        var planned = try trial.adding {
-          try PlannedJob(
-            request, descriptions: descriptions, fonts: fonts, build: build,
-            measurement: { try Measurements.read($0, ofSeveral: $1, store: content.store) },
-            result: { measured[$0] ?? results.result(of: $0) })
-        }
-        if let problem = limits?.problem(of: planned.tasks, build: build) { throw DocumentError(problems: [problem]) }
-        // A film of which it is not known what damage it shows is stitched again: its pieces have all that they show.
-        for (index, task) in planned.tasks.enumerated() where task.kind == .stitch {
-          if let film = task.cached, notes.damage(of: film.digest) == nil { planned.tasks[index].cached = nil }
-        }
-        if request.strict == true, !planned.warnings.isEmpty { throw DocumentError(problems: planned.warnings) }
-        if request.strictMedia == true {
-          let (damage, isWhole) = notes.damage(ofCached: planned.tasks)
-          let problems = request.problems(with: damage, isWhole: isWhole)
-          guard problems.isEmpty else { throw DocumentError(problems: problems) }
-        }
-        try notes.record(planned.warnings, of: job.request)
-        if let outputs = planned.outputs { try notes.record(outputs, of: job.request) }
-        // What a store that is away seemed not to have may be there.
-        if let absence = content.store.absence { throw ContentStoreError(.away, absence) }
-        return .plan(planned)
+      step = try await BlockingWork.run(.planning) { [self, lacking] in
+        try next(job, try decoded.get(), tasks, build: build, limits: limits, isPlannable: lacking.isEmpty)
       }
     } catch let error as DocumentError {
       try await fail(id, JobFailure(problems: lacking + error.problems))
@@ -125,45 +93,118 @@ struct Planner: Sendable {
       try await fail(id, JobFailure(problems: lacking))
       return
     }
-    let planned: PlannedJob
     switch step {
-    case .plan(let plan): planned = plan
-    case .trial(let trial):
-      // One that was lost is made again.
-      if job.state == .measuring {
-        _ = try await store.replan(id)
-      } else if try await store.measure(id, build: build, tasks: [trial]) {
-        await keepFacts(of: id, tasks, [trial])
-      }
-      return
+    case .trial(let trial): try await begin(trial, of: job, tasks, build: build)
+    case .plan(let planned): try await begin(planned, of: job, tasks, build: build, since: started)
     }
+  }
+
+  /// Finds out what comes next for a job whose tasks so far are done. Blocks.
+  /// - Parameters:
+  ///   - limits: The connected workers, if no other will come.
+  ///   - isPlannable: Whether the build has the document's compositors.
+  private func next(
+    _ job: Job, _ request: JobRequest, _ tasks: [RenderTask], build: String, limits: ConnectedBuilds?,
+    isPlannable: Bool
+  ) throws -> Step {
+    let descriptions = try ProbeTasks.read(tasks, request, store: content.store)
+    let fonts = try FontTasks.read(tasks, request, store: content.store)
+    let measured = Measurements.results(tasks)
+    let trial = try Trial(
+      of: request, descriptions: descriptions, isPlannable: isPlannable, build: build, measured: measured,
+      isMeasured: job.state == .measuring, results: results, store: content.store)
+    if let task = trial.task {
+      try requireStore()
+      return .trial(task)
+    }
+    var planned = try trial.adding {
+      try PlannedJob(
+        request, descriptions: descriptions, fonts: fonts, build: build,
+        measurement: { try Measurements.read($0, ofSeveral: $1, store: content.store) },
+        result: { measured[$0] ?? results.result(of: $0) })
+    }
+    if let problem = limits?.problem(of: planned.tasks, build: build) { throw DocumentError(problems: [problem]) }
+    dropUnknownFilms(&planned)
+    try requireStrictness(planned, request)
+    try notes.record(planned.warnings, of: job.request)
+    if let outputs = planned.outputs { try notes.record(outputs, of: job.request) }
+    try requireStore()
+    return .plan(planned)
+  }
+
+  /// What a store that is away seemed not to have may be there.
+  private func requireStore() throws(ContentStoreError) {
+    if let absence = content.store.absence { throw ContentStoreError(.away, absence) }
+  }
+
+  /// A film of which it is not known what damage it shows is stitched again: its pieces have all that they show.
+  private func dropUnknownFilms(_ planned: inout PlannedJob) {
+    for (index, task) in planned.tasks.enumerated() where task.kind == .stitch {
+      if let film = task.cached, notes.damage(of: film.digest) == nil { planned.tasks[index].cached = nil }
+    }
+  }
+
+  /// Throws what a job does not accept that others do.
+  private func requireStrictness(_ planned: PlannedJob, _ request: JobRequest) throws {
+    if request.strict == true, !planned.warnings.isEmpty { throw DocumentError(problems: planned.warnings) }
+    if request.strictMedia == true {
+      let (damage, isWhole) = notes.damage(ofCached: planned.tasks)
+      let problems = request.problems(with: damage, isWhole: isWhole)
+      guard problems.isEmpty else { throw DocumentError(problems: problems) }
+    }
+  }
+
+  /// Has the compositors of a job tried.
+  private func begin(
+    _ trial: NewTask, of job: Job, _ tasks: [RenderTask], build: String
+  ) async throws(JobStoreError) {
+    // One that was lost is made again.
+    if job.state == .measuring {
+      _ = try await store.replan(job.id)
+    } else if try await store.measure(job.id, build: build, tasks: [trial]) {
+      await keepFacts(of: job.id, tasks, [trial])
+    }
+  }
+
+  /// Has a job rendered, or measured first.
+  private func begin(
+    _ planned: PlannedJob, of job: Job, _ tasks: [RenderTask], build: String, since started: ContinuousClock.Instant
+  ) async throws(JobStoreError) {
     do throws(JobStoreError) {
       if planned.isMeasuring, job.state == .measuring {
-        let measured = Measurements.results(tasks)
-        let lost = planned.tasks.filter { $0.cached == nil && measured[$0.fingerprint] != nil }
-        if lost.isEmpty {
-          // What was measured is not what has to be measured: it was the trial of the compositors, or another version
-          // of the coordinator planned it.
-          _ = try await store.replan(id)
-        } else {
-          try await inputs.makeAgain(id, results: lost.map(\.label))
-        }
+        try await measureAgain(planned, job.id, tasks)
         return
       }
       guard
         try await planned.isMeasuring
-          ? store.measure(id, build: build, tasks: planned.tasks) : store.plan(id, build: build, tasks: planned.tasks)
+          ? store.measure(job.id, build: build, tasks: planned.tasks)
+          : store.plan(job.id, build: build, tasks: planned.tasks)
       else { return }
     } catch  where error.code == .invalid {
-      try await fail(id, "\(error)")
+      try await fail(job.id, "\(error)")
       return
     }
-    await keepFacts(of: id, tasks, planned.tasks)
+    await keepFacts(of: job.id, tasks, planned.tasks)
     events.emit(
       .jobPlanned(
-        job: id.description, name: job.name, tasks: planned.tasks.count,
+        job: job.id.description, name: job.name, tasks: planned.tasks.count,
         cached: planned.tasks.count { $0.cached != nil }, frames: planned.plan.frameCount,
         seconds: (ContinuousClock.now - started).seconds, isMeasuring: planned.isMeasuring))
+  }
+
+  /// A job that was measured has not been measured as its plan needs.
+  private func measureAgain(
+    _ planned: PlannedJob, _ id: JobID, _ tasks: [RenderTask]
+  ) async throws(JobStoreError) {
+    let measured = Measurements.results(tasks)
+    let lost = planned.tasks.filter { $0.cached == nil && measured[$0.fingerprint] != nil }
+    if lost.isEmpty {
+      // What was measured is not what has to be measured: it was the trial of the compositors, or another version of
+      // the coordinator planned it.
+      _ = try await store.replan(id)
+    } else {
+      try await inputs.makeAgain(id, results: lost.map(\.label))
+    }
   }
 
   private func keepFacts(of id: JobID, _ tasks: [RenderTask], _ new: [NewTask]) async {

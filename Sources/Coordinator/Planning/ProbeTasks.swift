@@ -19,7 +19,7 @@ enum ProbeTasks {
   }
 
   private static func files(_ request: JobRequest, results: ResultCache) throws -> [NewTask] {
-    let payload = try PlannedJob.payload(.probe)
+    let payload = try TaskMaker.encoded(.probe)
     let labels = TaskLabel(request)
     return try request.files().map { file in
       let fingerprint = TaskFingerprint.of(build: "", kind: .probe, payload: payload, inputs: [file.digest])

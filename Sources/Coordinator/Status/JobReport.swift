@@ -133,7 +133,7 @@ struct FailureReport: Sendable, Hashable {
     let message = request?.named(attempt.message) ?? attempt.message
     if task.kind == .probe, let file = task.inputs.first {
       // A file that only a text names, as its font, is not in `assets`.
-      let named = request.flatMap { try? Document.examine([UInt8]($0.document.utf8)) }?.assetPaths ?? []
+      let named = (try? request?.document.read())?.assetPaths ?? []
       return (request?.assets(of: file.digest) ?? []).map { asset in
         let message = "\(asset.path): \(message)"
         guard let place = named.first(where: { $0.id == asset.id })?.pointer else {

@@ -38,19 +38,51 @@ actor TaskReports {
   /// Between two tries while the store is unavailable.
   private static let pause = Duration.milliseconds(500)
 
+  private let store: any JobStore
+  private let contents: ContentStore
+  private let connections: WorkerConnections
+  private let results: ResultCache
+  private let notes: ResultNotes
+  private let facts: TaskFacts
+  private let inputs: DamagedInputs
+  private let ends: JobEnds
+  private let availability: StoreAvailability
+  private let events: FarmEvents
+  private let logger: Logger
+  private let now: @Sendable () -> Duration
   private var underWay: [Key: UnderWay] = [:]
   private var granted: [Lease: Granted] = [:]
+
+  /// - Parameter now: Time since any fixed moment.
+  init(
+    store: any JobStore, contents: ContentStore, connections: WorkerConnections, results: ResultCache,
+    notes: ResultNotes, facts: TaskFacts, inputs: DamagedInputs, ends: JobEnds, availability: StoreAvailability,
+    events: FarmEvents, logger: Logger, now: @escaping @Sendable () -> Duration
+  ) {
+    self.store = store
+    self.contents = contents
+    self.connections = connections
+    self.results = results
+    self.notes = notes
+    self.facts = facts
+    self.inputs = inputs
+    self.ends = ends
+    self.availability = availability
+    self.events = events
+    self.logger = logger
+    self.now = now
+  }
 
   /// How many reports are not answered yet.
   var count: Int { underWay.count }
 
   /// Records that a grant is sent.
-  func granted(_ grant: Grant, build: String, now: Duration) {
+  func granted(_ grant: Grant, build: String) {
     if granted.count >= Self.maximumGrants { granted = [:] }
     let fingerprint = TaskFingerprint.of(
       build: build, kind: grant.kind, payload: grant.payload, inputs: grant.inputs.map(\.digest))
     granted[grant.lease] = Granted(
-      kind: grant.kind, fingerprint: fingerprint, expected: ExpectedResult(grant), at: now)
+      kind: grant.kind, fingerprint: fingerprint, expected: ExpectedResult(grant), at: now())
   }
 
   /// Forgets leases that have ended otherwise.
@@ -61,23 +93,27 @@ actor TaskReports {
   /// Publishes a result. The answer is `.published`.
   /// - Parameter damage: The damaged media that the result shows, as the worker has sent them.
   func publish(
-    _ lease: Lease, _ holder: Holder, _ content: Content, damage: [UInt8], worker name: String,
-    for service: CoordinatorService
+    _ lease: Lease, _ holder: Holder, _ content: Content, damage: [UInt8], worker name: String
   ) {
     start(Key(lease: lease, worker: holder.worker), holder) { [self] in
-      await publish(lease, holder.worker, content, damage, name, service)
+      await publish(lease, holder.worker, content, damage, name)
     }
   }
 
   /// Ends a lease without a result. The answer is `.failed`.
   /// - Parameter damagedInput: The input that the worker found to be missing or damaged.
   func fail(
-    _ lease: Lease, _ holder: Holder, _ failure: TaskFailure, damagedInput: SHA256Digest? = nil, worker name: String,
-    for service: CoordinatorService
+    _ lease: Lease, _ holder: Holder, _ failure: TaskFailure, damagedInput: SHA256Digest? = nil, worker name: String
   ) {
     start(Key(lease: lease, worker: holder.worker), holder) { [self] in
-      await fail(lease, holder.worker, failure, damagedInput, name, service)
+      await fail(lease, holder.worker, failure, damagedInput, name)
     }
+  }
+
+  /// Frees a lease whose worker does not know of it.
+  func neverReached(_ lease: Lease, _ holder: Holder) {
+    let failure = TaskFailure(end: .released, message: "the connection was closed before the worker had the task")
+    fail(lease, holder, failure, worker: holder.worker.description)
   }
 
   /// Ends every report that still waits for the store.
@@ -102,26 +138,31 @@ actor TaskReports {
     underWay[key] = nil
   }
 
-  private func holder(_ lease: Lease, _ worker: WorkerID, _ service: CoordinatorService) async -> Holder {
+  private func holder(_ lease: Lease, _ worker: WorkerID) -> Holder {
     let known = underWay[Key(lease: lease, worker: worker)]?.session ?? SessionID(0)
-    return Holder(worker: worker, session: max(known, await service.session(of: worker) ?? known))
+    return Holder(worker: worker, session: max(known, connections.of(worker)?.holder.session ?? known))
+  }
+
+  /// Passes what the store has answered to the worker's present connection. Without one, nobody needs it.
+  private func answer(_ worker: WorkerID, _ event: WorkerSession.Event) async {
+    await connections.of(worker)?.take(event)
   }
 
   /// Repeats a call until the store answers. Nil if the service stops first, or the store has failed for good.
   private func persist<Value: Sendable>(
-    _ lease: Lease, _ worker: WorkerID, _ service: CoordinatorService,
+    _ lease: Lease, _ worker: WorkerID,
     _ call: @escaping @Sendable (any JobStore, Holder) async throws -> Value
   ) async -> Value? {
     while !Task.isCancelled {
       do {
-        let holder = await holder(lease, worker, service)
-        return try await abandonable { [store = service.store] in try await call(store, holder) }
+        let holder = holder(lease, worker)
+        return try await abandonable { [store] in try await call(store, holder) }
       } catch let error as JobStoreError where error.code == .unavailable {
-        await service.storeFailed(error)
+        availability.failed(error)
       } catch is CancellationError {
         return nil
       } catch {
-        service.logger.error(
+        logger.error(
           "report of a task not processed",
           metadata: ["task": "\(lease.task)", "worker": "\(worker)", "error": "\(error)"])
         return nil
@@ -135,70 +176,69 @@ actor TaskReports {
   // MARK: Results
 
   private func publish(
-    _ lease: Lease, _ worker: WorkerID, _ content: Content, _ damage: [UInt8], _ name: String,
-    _ service: CoordinatorService
+    _ lease: Lease, _ worker: WorkerID, _ content: Content, _ damage: [UInt8], _ name: String
   ) async {
     let isStored: Bool
     do {
-      isStored = try await BlockingWork.run { [store = service.content.store] in store.contains(content) }
+      isStored = try await BlockingWork.run { [contents] in contents.contains(content) }
     } catch {
       // Cancelled: the service stops.
       return
     }
     guard isStored else {
-      await service.answer(worker, .published(lease, nil))
+      await answer(worker, .published(lease, nil))
       return
     }
-    if let wrong = await wrongResult(content, of: lease, service) {
+    if let wrong = await wrongResult(content, of: lease) {
       // It may be the media that confuse the worker: the attempt is counted, as those that crash are.
       await fail(
-        lease, worker, TaskFailure(end: .crashed, message: wrong), nil, name, service, answer: .published(lease, .stale)
+        lease, worker, TaskFailure(end: .crashed, message: wrong), nil, name, answer: .published(lease, .stale)
       )
       return
     }
-    if await refuses(damage, of: lease, worker, content, service) {
+    if await refuses(damage, of: lease, worker, content) {
       granted[lease] = nil
-      await service.answer(worker, .published(lease, .stale))
-      await service.reportEnd(of: lease.task.job)
+      await answer(worker, .published(lease, .stale))
+      await ends.report(lease.task.job)
       return
     }
-    let outcome = await persist(lease, worker, service) { store, holder in
+    let outcome = await persist(lease, worker) { store, holder in
       try await store.publish(lease, holder: holder, result: content)
     }
     guard let outcome else { return }
     let known = granted.removeValue(forKey: lease)
-    await service.answer(worker, .published(lease, outcome))
+    await answer(worker, .published(lease, outcome))
     guard outcome == .published else { return }
-    let fact = await service.facts.fact(of: lease.task)
-    let since = known.map { (service.now - $0.at).seconds }
-    service.events.emit(.taskDone(.init(lease.task, fact), worker: name, seconds: since))
+    let fact = await facts.fact(of: lease.task)
+    let since = known.map { (now() - $0.at).seconds }
+    events.emit(.taskDone(.init(lease.task, fact), worker: name, seconds: since))
     // A stitch whose grant another coordinator has sent is not recorded: its pieces' digests are not known here. Only a
     // later job makes the same film again from its pieces.
     if let fingerprint = known?.fingerprint ?? (fact?.kind == .stitch ? nil : fact?.fingerprint) {
       do {
-        try await BlockingWork.run { [results = service.results] in try results.record(content, for: fingerprint) }
+        try await BlockingWork.run { [results] in try results.record(content, for: fingerprint) }
       } catch {
         // The result is published. Only a later job does not find it in the cache.
-        service.logger.error(
+        logger.error(
           "result not cached", metadata: ["task": "\(lease.task)", "worker": "\(name)", "error": "\(error)"])
       }
     }
-    if (known?.kind ?? fact?.kind) == .stitch { await service.reportEnd(of: lease.task.job) }
+    if (known?.kind ?? fact?.kind) == .stitch { await ends.report(lease.task.job) }
   }
 
   /// Why a result cannot be that of its task, with the field that is wrong. Nil: it can, as far as this coordinator
   /// knows what it should be; one that another coordinator has granted is found when the job is planned.
-  private func wrongResult(_ content: Content, of lease: Lease, _ service: CoordinatorService) async -> String? {
+  private func wrongResult(_ content: Content, of lease: Lease) async -> String? {
     guard let expected = granted[lease]?.expected else { return nil }
     do {
-      try await BlockingWork.run(.planning) { [store = service.content.store] in
-        try expected.check(content, in: store)
+      try await BlockingWork.run(.planning) { [contents] in
+        try expected.check(content, in: contents)
       }
     } catch let error as WrongResult {
       return error.description
     } catch {
       // The store cannot read it now, or the service stops: it is read once more for the plan.
-      service.logger.debug("result not checked", metadata: ["task": "\(lease.task)", "error": "\(error)"])
+      logger.debug("result not checked", metadata: ["task": "\(lease.task)", "error": "\(error)"])
     }
     return nil
   }
@@ -206,45 +246,45 @@ actor TaskReports {
   /// Records the damaged media that a result shows, before the result can be used. If the job accepts none, and the
   /// lease is still held, ends it as a wrong document, which fails the job, and returns true.
   private func refuses(
-    _ report: [UInt8], of lease: Lease, _ worker: WorkerID, _ content: Content, _ service: CoordinatorService
+    _ report: [UInt8], of lease: Lease, _ worker: WorkerID, _ content: Content
   ) async -> Bool {
     let damage: ShownDamage
     do {
       damage = report.isEmpty ? ShownDamage() : try ShownDamage(report: Data(report)).summary
     } catch {
       // The result is as good as without the report.
-      logUnrecorded(lease, error, service)
+      logUnrecorded(lease, error)
       return false
     }
-    await record(damage, of: lease, content, service)
+    await record(damage, of: lease, content)
     if damage.isEmpty { return false }
-    let job = await persist(lease, worker, service) { store, _ in try await store.job(lease.task.job) }
+    let job = await persist(lease, worker) { store, _ in try await store.job(lease.task.job) }
     // Only another version can have written a request that cannot be read.
     guard let job, let job, let request = try? JobRequest(encoded: job.request) else { return false }
     let problems = request.problems(with: damage)
     if problems.isEmpty { return false }
     let message = problems.map(\.description).joined(separator: "; ")
-    return await persist(lease, worker, service) { store, holder in
+    return await persist(lease, worker) { store, holder in
       try await store.fail(lease, holder: holder, failure: TaskFailure(end: .document, message: message))
     } ?? false
   }
 
   /// Of a film also that it shows none: a film without a note is stitched again before it is used once more.
   private func record(
-    _ damage: ShownDamage, of lease: Lease, _ content: Content, _ service: CoordinatorService
+    _ damage: ShownDamage, of lease: Lease, _ content: Content
   ) async {
     var kind = granted[lease]?.kind
-    if damage.isEmpty, kind == nil { kind = await service.facts.fact(of: lease.task)?.kind }
+    if damage.isEmpty, kind == nil { kind = await facts.fact(of: lease.task)?.kind }
     if damage.isEmpty, kind != .stitch { return }
     do {
-      try await BlockingWork.run { [notes = service.notes] in try notes.record(damage, of: content.digest) }
+      try await BlockingWork.run { [notes] in try notes.record(damage, of: content.digest) }
     } catch {
-      logUnrecorded(lease, error, service)
+      logUnrecorded(lease, error)
     }
   }
 
-  private func logUnrecorded(_ lease: Lease, _ error: any Error, _ service: CoordinatorService) {
-    service.logger.error(
+  private func logUnrecorded(_ lease: Lease, _ error: any Error) {
+    logger.error(
       "damage of a result not recorded", metadata: ["task": "\(lease.task)", "error": "\(error)"])
   }
 
@@ -252,38 +292,37 @@ actor TaskReports {
 
   private func fail(
     _ lease: Lease, _ worker: WorkerID, _ failure: TaskFailure, _ damagedInput: SHA256Digest?, _ name: String,
-    _ service: CoordinatorService, answer: WorkerSession.Event? = nil
+    answer event: WorkerSession.Event? = nil
   ) async {
-    let failure = await named(failure, of: lease, worker, service)
-    let wasHeld = await persist(lease, worker, service) { store, holder in
+    let failure = await named(failure, of: lease, worker)
+    let wasHeld = await persist(lease, worker) { store, holder in
       try await store.fail(lease, holder: holder, failure: failure)
     }
     guard let wasHeld else { return }
     let known = granted.removeValue(forKey: lease)
-    await service.answer(
-      worker, answer ?? .failed(lease, failure.end, counts: wasHeld, message: failure.message))
+    await answer(worker, event ?? .failed(lease, failure.end, counts: wasHeld, message: failure.message))
     guard wasHeld else { return }
-    let fact = await service.facts.fact(of: lease.task)
-    let since = known.map { (service.now - $0.at).seconds }
-    service.events.emit(
+    let fact = await facts.fact(of: lease.task)
+    let since = known.map { (now() - $0.at).seconds }
+    events.emit(
       .taskFailed(
         .init(lease.task, fact), worker: name, end: failure.end, seconds: since, reason: failure.message))
     if let damagedInput {
       let isRefused = (known?.kind ?? fact?.kind) == .stitch && failure.end == .media
-      await service.inputs.check(damagedInput, of: lease.task, refusal: isRefused ? failure.message : nil)
+      await inputs.check(damagedInput, of: lease.task, refusal: isRefused ? failure.message : nil)
     }
-    if failure.end != .released { await service.reportEnd(of: lease.task.job) }
+    if failure.end != .released { await ends.report(lease.task.job) }
   }
 
   /// The failure with the names of media in its message, for whoever reads it later: the job's status, the workers'
   /// list and the log.
   private func named(
-    _ failure: TaskFailure, of lease: Lease, _ worker: WorkerID, _ service: CoordinatorService
+    _ failure: TaskFailure, of lease: Lease, _ worker: WorkerID
   ) async -> TaskFailure {
     // Most messages have no digest, and the job is not read for them.
     let words = failure.message.utf8.split { !(48...57).contains($0) && !(97...102).contains($0) }
     guard words.contains(where: { $0.count == 64 }) else { return failure }
-    let job = await persist(lease, worker, service) { store, _ in try await store.job(lease.task.job) }
+    let job = await persist(lease, worker) { store, _ in try await store.job(lease.task.job) }
     // Without the request, which only another version can have written, the digests stay.
     guard let job, let job, let request = try? JobRequest(encoded: job.request) else { return failure }
     var failure = failure

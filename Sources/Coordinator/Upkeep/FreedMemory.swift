@@ -1,4 +1,6 @@
 import CMemory
+import Synchronization
+import Wire
 
 /// When the memory that documents and plans have taken is returned to the kernel: some time after they were last used,
 /// so that of many only the last is followed by it. Pure but for `release`.
@@ -23,5 +25,28 @@ struct FreedMemory: Sendable {
   /// Takes some milliseconds.
   static func release() {
     memory_trim()
+  }
+}
+
+/// Returns memory to the kernel some time after documents were read or planned.
+final class UsedMemory: Sendable {
+  private let now: @Sendable () -> Duration
+  private let freed = Mutex(FreedMemory())
+
+  /// - Parameter now: Time since any fixed moment.
+  init(now: @escaping @Sendable () -> Duration) {
+    self.now = now
+  }
+
+  /// A document was read or planned.
+  func used() { freed.withLock { $0.used(now: now()) } }
+
+  func releaseIfDue() async {
+    guard freed.withLock({ $0.isDue(now: now()) }) else { return }
+    do {
+      try await BlockingWork.run(.planning) { FreedMemory.release() }
+    } catch {
+      // Cancelled: the service stops.
+    }
   }
 }

@@ -1,5 +1,6 @@
 import Jobs
 import Logging
+import Synchronization
 
 /// Whether the job store answers, as far as the coordinator's calls have seen, so that an outage is logged once when it
 /// begins and once when it ends: pure. `now` is the time since any fixed moment.
@@ -42,5 +43,41 @@ struct StoreOutage: Sendable {
     guard now - lastFailure >= (isLocked ? Self.quietAfterLock : Self.quiet) else { return nil }
     self.began = nil
     return .ended(back - began)
+  }
+}
+
+/// Logs calls of the store that fail, an outage only when it begins and when it ends.
+final class StoreAvailability: Sendable {
+  private let logger: Logger
+  private let now: @Sendable () -> Duration
+  private let outage = Mutex(StoreOutage())
+
+  /// - Parameter now: Time since any fixed moment.
+  init(logger: Logger, now: @escaping @Sendable () -> Duration) {
+    self.logger = logger
+    self.now = now
+  }
+
+  /// Logs a call that failed.
+  func report(_ error: JobStoreError, _ message: Logger.Message) {
+    switch error.code {
+    case .unavailable: failed(error)
+    // This process has closed it, because it ends.
+    case .closed: break
+    default:
+      logger.error(message, metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// The store is unavailable.
+  func failed(_ error: JobStoreError) {
+    guard outage.withLock({ $0.failed(isLocked: error.isAboutLocks, now: now()) }) == .began else { return }
+    logger.error("job store unavailable; running tasks go on", metadata: ["error": "\(error)"])
+  }
+
+  /// A call has succeeded.
+  func answered() {
+    guard case .ended(let duration)? = outage.withLock({ $0.succeeded(now: now()) }) else { return }
+    logger.notice("job store available again", metadata: ["seconds": "\(duration.seconds)"])
   }
 }

@@ -162,7 +162,7 @@ struct MutantRun {
   private func fontList(_ random: inout SeededRandom) throws {
     let film = MutantFilm.all[0]
     let request = film.request()
-    let document = try Document.examine([UInt8](request.document.utf8))
+    let document = try request.document.read()
     let encoded = try MutantPlanning.list(of: document.fontRequests).encoded()
     let json = String(decoding: encoded.dropFirst(FontList.headSize), as: UTF8.self)
     let changed = [UInt8](try JSONTree(json).mutated(&random).text.utf8)

@@ -148,7 +148,7 @@ struct MutantPlanning {
   }
 
   static func fonts(of request: JobRequest, _ descriptions: [AssetID: AssetDescription]) -> FoundFonts {
-    guard let document = try? Document.examine([UInt8](request.document.utf8)) else { return FoundFonts() }
+    guard let document = try? request.document.read() else { return FoundFonts() }
     var texts = document.fontRequests
     for drawn in document.drawnCaptions {
       for track in descriptions[drawn.asset]?.tracks ?? [] {

@@ -58,12 +58,12 @@ actor WorkerConnectionHandler {
 
   /// Serves the connection until it is closed. Throws a refusal if a later connection of the worker is open.
   func run() async throws {
-    try await service.join(self)
+    try await service.workers.join(self)
     let result: Result<Void, any Error>
     do {
       let transfers = ContentTransferHandler(
         content: service.content, connection: connection, minimumFree: service.configuration.minimumFree,
-        waits: { [service] in await service.uploadWaits($0, $1) })
+        waits: { [service] in await service.storage.uploadWaits($0, $1) })
       try await withThrowingDiscardingTaskGroup { group in
         for try await message in connection.inbound {
           if try await transfers.start(message, in: &group) { continue }
@@ -80,7 +80,7 @@ actor WorkerConnectionHandler {
       result = .failure(error)
     }
     isOver = true
-    await service.leave(self)
+    await service.workers.leave(self)
     try result.get()
   }
 
@@ -129,11 +129,11 @@ actor WorkerConnectionHandler {
       if reason != paused {
         service.events.emit(.workerPaused(asEvent, reason: reason.isEmpty ? nil : reason))
         paused = reason
-        await service.setPause(of: holder, to: pause)
+        await service.workers.setPause(of: holder, to: pause)
       }
       if !hasHeartbeat {
         hasHeartbeat = true
-        await service.returned(holder, with: Set(renewals.map(\.lease)))
+        await service.workers.returned(holder, with: Set(renewals.map(\.lease)))
       }
       await handle(
         .heartbeat(
@@ -176,13 +176,13 @@ actor WorkerConnectionHandler {
 
   private func carryOut(_ effect: WorkerSession.Effect) async {
     switch effect {
-    case .renew(let renewals): await service.renew(holder, renewals)
+    case .renew(let renewals): service.claims.renew(holder, renewals)
     case .replyToHeartbeat(let cancelled):
       await service.reports.forget(cancelled)
       send(.heartbeatReply(.with { $0.cancelled = cancelled.map(\.message) }))
     case .grant(let grant): send(grant)
     case .publish(let lease, let content, let damage):
-      await service.reports.publish(lease, holder, content, damage: damage, worker: name, for: service)
+      await service.reports.publish(lease, holder, content, damage: damage, worker: name)
     case .replyToPublish(let lease, let outcome):
       send(
         .publishReply(
@@ -191,12 +191,12 @@ actor WorkerConnectionHandler {
             $0.outcome = outcome.message
           }))
     case .fail(let lease, let failure, let damagedInput):
-      await service.reports.fail(lease, holder, failure, damagedInput: damagedInput, worker: name, for: service)
+      await service.reports.fail(lease, holder, failure, damagedInput: damagedInput, worker: name)
     case .replyToFailure(let lease): send(.failureReply(.with { $0.lease = lease.message }))
-    case .capacity(let capacity): await service.setCapacity(of: holder, to: capacity)
+    case .capacity(let capacity): service.claims.setCapacity(of: holder, to: capacity)
     case .paused(let reason):
       held = reason
-      await service.setPause(of: holder, to: pause)
+      await service.workers.setPause(of: holder, to: pause)
     case .close:
       service.logger.notice("worker closed because it sent nothing", metadata: metadata)
       connection.close()
@@ -205,7 +205,7 @@ actor WorkerConnectionHandler {
 
   private func send(_ grant: Grant) {
     sending { [self] in
-      await service.reports.granted(grant, build: build, now: service.now)
+      await service.reports.granted(grant, build: build)
       let inputs = try await BlockingWork.run { [content = service.content] in
         grant.inputs.map { Sheaf_Content($0, path: content.sharedPath(of: $0) ?? "") }
       }
@@ -221,7 +221,7 @@ actor WorkerConnectionHandler {
         try await connection.send(.grant(message))
       } catch {
         // The worker has not read it: another one may have the task at once.
-        await service.release([grant])
+        await service.claims.release([grant])
         return
       }
       let fact = await service.facts.fact(of: grant.lease.task)

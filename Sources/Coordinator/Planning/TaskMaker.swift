@@ -1,0 +1,143 @@
+import CompositionModel
+import Digest
+import FarmModel
+import FoundationEssentials
+import Jobs
+import RenderTasks
+import Segmenter
+import SystemSupport
+
+/// Makes the tasks of a plan: each with what it does, the files that it reads, its fingerprint, and its result if that
+/// is known.
+struct TaskMaker {
+  private let build: String
+  private let labels: TaskLabel
+  /// By digest, in hexadecimal.
+  private let files: [String: Content]
+  private let result: (SHA256Digest) -> Content?
+
+  /// - Parameters:
+  ///   - fonts: The fonts of the document's texts.
+  ///   - result: What a task with this fingerprint produced before, if that is still available.
+  init(
+    _ request: JobRequest, fonts: FoundFonts, build: String, result: @escaping (SHA256Digest) -> Content?
+  ) throws {
+    self.build = build
+    self.result = result
+    labels = TaskLabel(request)
+    files = Dictionary(try (request.files() + fonts.files).map { ($0.digest.hex, $0) }) { first, _ in first }
+  }
+
+  /// The one task of a film that is copied.
+  func copy(_ copy: PassthroughTask) throws -> NewTask {
+    try task(
+      .stitch, .passthrough(copy), label: labels.copy(of: copy.digests), digests: copy.digests, cost: 0,
+      work: copy.pictureCount ?? 0)
+  }
+
+  /// The one task of the film's audio, however long the film is: it has the highest cost and starts first. Nil: there is
+  /// no audio.
+  func audio(_ plan: RenderPlan) throws -> NewTask? {
+    guard let sound = plan.sound else { return nil }
+    return try task(
+      .audio, sound.payload, label: labels.audio(of: sound.digests), digests: sound.digests,
+      cost: (plan.segments.map(\.cost).max() ?? 0) + 1, work: Int(sound.sampleCount))
+  }
+
+  /// The tasks that measure the segments before the film is rendered; none if its bit rate needs no measurement.
+  func measures(_ plan: RenderPlan) throws -> [NewTask] {
+    try zip(plan.segments, plan.measurePayloads).map { segment, payload in
+      try task(.measure, payload, label: labels.measure(segment.frames), of: segment)
+    }
+  }
+
+  func video(_ segment: Segment, _ payload: TaskPayload) throws -> NewTask {
+    try task(
+      .video, payload, label: labels.video(segment.frames, of: segment.task.sources.map(\.digest)), of: segment)
+  }
+
+  /// The task that makes the film. Its inputs are the results of the other tasks, and the file of the artwork.
+  /// - Parameter tasks: The video tasks by segment, then the audio task.
+  func stitch(_ plan: RenderPlan, _ tasks: [NewTask]) throws -> NewTask {
+    let payload = try Self.encoded(plan.stitchPayload)
+    let inputs = plan.artwork.flatMap { files[$0.digest] }.map { [$0] } ?? []
+    let pieces = tasks.compactMap(\.cached)
+    var cached: Content?
+    if pieces.count == tasks.count { cached = result(fingerprint(.stitch, payload, (pieces + inputs).map(\.digest))) }
+    return NewTask(
+      kind: .stitch, label: labels.stitch(pieces: tasks.count), payload: payload, inputs: inputs,
+      // The digests of the pieces are known only when the pieces exist. Their fingerprints determine what they will be.
+      fingerprint: fingerprint(.stitch, payload, tasks.map(\.fingerprint) + inputs.map(\.digest)), cost: 0, work: 0,
+      cached: cached)
+  }
+
+  static func encoded(_ payload: TaskPayload) throws -> [UInt8] {
+    try [UInt8](JSONCoding.encoder.encode(payload))
+  }
+
+  private func task(_ kind: TaskKind, _ payload: TaskPayload, label: String, of segment: Segment) throws -> NewTask {
+    try task(
+      kind, payload, label: label, digests: segment.task.sources.map(\.digest) + segment.task.otherDigests,
+      cost: segment.cost, work: segment.task.frameCount, memory: segment.memory)
+  }
+
+  /// - Parameter digests: The task's sources and fonts, in hexadecimal. The same file may be listed more than once.
+  private func task(
+    _ kind: TaskKind, _ content: TaskPayload, label: String, digests: [String], cost: Double, work: Int,
+    memory: Int64 = 0
+  ) throws -> NewTask {
+    let payload = try Self.encoded(content)
+    var seen: Set<String> = []
+    let inputs = digests.filter { seen.insert($0).inserted }.compactMap { files[$0] }
+    let fingerprint = fingerprint(kind, payload, inputs.map(\.digest))
+    return NewTask(
+      kind: kind, label: label, payload: payload, inputs: inputs, fingerprint: fingerprint, cost: cost,
+      work: Int64(work), memory: memory, cached: result(fingerprint))
+  }
+
+  private func fingerprint(_ kind: TaskKind, _ payload: [UInt8], _ inputs: [SHA256Digest]) -> SHA256Digest {
+    TaskFingerprint.of(build: build, kind: kind, payload: payload, inputs: inputs)
+  }
+}
+
+/// What a task makes, for people: files are named by the last part of their path in the document.
+struct TaskLabel: Sendable {
+  /// More files than this are counted and not named.
+  private static let maximumNames = 3
+  private static let maximumName = 60
+
+  /// By digest, in hexadecimal.
+  private let names: [String: String]
+
+  init(_ request: JobRequest) {
+    names = Dictionary(request.assets.map { ($0.digest, Self.name($0.path)) }) { first, _ in first }
+  }
+
+  func probe(_ digest: String) -> String { "probe of \(names[digest] ?? "a file")" }
+
+  /// Such as `frames 0..299 of beach.mp4, music.wav`.
+  func video(_ frames: Range<Int>, of digests: [String]) -> String {
+    let range = "frames \(frames.lowerBound)..\(max(frames.lowerBound, frames.upperBound - 1))"
+    return digests.isEmpty ? range : "\(range) of \(list(digests))"
+  }
+
+  /// Such as `measurement of frames 0..299`.
+  func measure(_ frames: Range<Int>) -> String { "measurement of \(video(frames, of: []))" }
+
+  func audio(of digests: [String]) -> String { digests.isEmpty ? "silence" : "audio of \(list(digests))" }
+
+  func copy(of digests: [String]) -> String { "copy of \(list(digests))" }
+
+  func stitch(pieces: Int) -> String { "stitch of \(pieces) \(pieces == 1 ? "piece" : "pieces")" }
+
+  private func list(_ digests: [String]) -> String {
+    var seen: Set<String> = []
+    let distinct = digests.filter { seen.insert($0).inserted }
+    guard distinct.count <= Self.maximumNames else { return "\(distinct.count) assets" }
+    return distinct.map { names[$0] ?? "a file" }.joined(separator: ", ")
+  }
+
+  private static func name(_ path: String) -> String {
+    String((path.split(separator: "/").last ?? Substring(path)).prefix(maximumName))
+  }
+}

@@ -1,0 +1,53 @@
+import ContentStorage
+import Jobs
+import Logging
+import SystemSupport
+import Wire
+
+/// Deletes jobs that ended long ago, and trims the content store.
+struct Retention: Sendable {
+  /// How many jobs one call of the store deletes.
+  private static let batch = 100
+
+  let store: any JobStore
+  let content: ContentStore
+  let configuration: CoordinatorConfiguration
+  let availability: StoreAvailability
+  let logger: Logger
+
+  /// Every `configuration.retentionInterval`, until it is cancelled.
+  func run() async {
+    while !Task.isCancelled {
+      do {
+        try await abandonable { try await deleteOldJobs() }
+        try await abandonable { try await trimStore() }
+      } catch let error as JobStoreError {
+        availability.report(error, "old jobs not deleted")
+      } catch is CancellationError {
+        return
+      } catch {
+        logger.error("content store not trimmed", metadata: ["error": "\(error)"])
+      }
+      do { try await Task.sleep(for: configuration.retentionInterval) } catch { return }
+    }
+  }
+
+  private func deleteOldJobs() async throws {
+    var total = 0
+    var deleted = Self.batch
+    while deleted == Self.batch, !Task.isCancelled {
+      deleted = try await store.deleteJobs(endedBefore: configuration.keepJobs, limit: Self.batch)
+      total += deleted
+    }
+    if total > 0 { logger.info("old jobs deleted", metadata: ["jobs": "\(total)"]) }
+  }
+
+  private func trimStore() async throws {
+    guard let limit = configuration.storeLimit else {
+      return try await BlockingWork.run { [content] in content.removeLeftovers() }
+    }
+    let kept = try await store.contentsInUse(keepingResults: configuration.keepResults)
+    let removed = try await BlockingWork.run(.hashing) { [content] in try content.trim(to: limit, keeping: Set(kept)) }
+    if removed > 0 { logger.info("content store trimmed", metadata: ["removed": "\(ByteCount.text(removed))"]) }
+  }
+}
