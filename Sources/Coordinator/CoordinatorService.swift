@@ -55,7 +55,7 @@ package actor CoordinatorService {
   private var statusReader: StatusReader?
   private var jobWatches: JobWatches?
 
-  /// - Parameter availableBytes: Of the disk of the content store. Nil: they are measured.
+  /// - Parameter availableBytes: The bytes that are free on the disk of the content store. Nil: they are measured.
   package init(
     store: any JobStore, content: ContentLocator, configuration: CoordinatorConfiguration, logger: Logger,
     availableBytes: (@Sendable () throws -> Int64)? = nil

@@ -26,7 +26,7 @@ struct PlannedJob: Sendable {
 
   /// Throws `DocumentError` if the document does not match its media.
   /// - Parameters:
-  ///   - fonts: Of the document's texts.
+  ///   - fonts: The fonts of the document's texts.
   ///   - measurement: Reads the result of a measure task, of several outputs or of one. Nil: it is lost, and the
   ///     segment has to be measured again.
   ///   - result: What a task with this fingerprint produced before, if that is still available.
@@ -121,7 +121,7 @@ struct PlannedJob: Sendable {
         cost: 0, work: 0, cached: cached))
   }
 
-  /// - Parameter renditions: Of a film with several outputs. Empty: it has one.
+  /// - Parameter renditions: The renditions of a film with several outputs. Empty: it has one.
   private static func payload(_ video: VideoTask, _ renditions: [VideoRendition]) -> TaskPayload {
     guard let first = renditions.first else { return .video(video) }
     var video = video
@@ -239,7 +239,8 @@ enum TaskFingerprint {
   static let probeVersion = "probe 23"
 
   /// - Parameters:
-  ///   - build: Of the worker that runs the task: library versions. A probe task's does not depend on it.
+  ///   - build: The build of the worker that runs the task: library versions. A probe task's fingerprint does not
+  ///     depend on it.
   ///   - inputs: In the order in which the task opens them.
   static func of(build: String, kind: TaskKind, payload: [UInt8], inputs: [SHA256Digest]) -> SHA256Digest {
     var hasher = SHA256Hasher()
