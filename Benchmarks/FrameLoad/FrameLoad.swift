@@ -52,7 +52,7 @@ struct FrameLoad: ParsableCommand {
     withExtendedLifetime(files) {}
   }
 
-  /// Of this process, in seconds.
+  /// The processor time that this process has taken, in seconds.
   private static var processorTime: Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

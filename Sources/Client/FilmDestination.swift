@@ -124,7 +124,7 @@ package final class FilmDestination: Sendable {
   /// Makes a complete film of this machine the output, or its files the outputs. The film itself stays. Throws
   /// `.missing` if there is none, `.mismatch` if its bytes are not those of its digest.
   /// - Parameters:
-  ///   - outputs: Of the job. Empty: it has one.
+  ///   - outputs: The outputs of the job. Empty: it has one.
   ///   - contents: Has the digests of files that were read before.
   package func take(
     _ source: String, digest: SHA256Digest, outputs: [OutputReport], contents: FileContentCache

@@ -346,7 +346,7 @@ package final class OutputFile: @unchecked Sendable {
 
   // MARK: Files
 
-  /// - Parameter range: Of the input; by default all of it.
+  /// - Parameter range: The range of bytes of the input; by default all of it.
   private static func copy(
     from input: OpenFile, _ range: Range<Int64> = 0..<Int64.max, to output: OpenFile
   ) throws(SystemError) {

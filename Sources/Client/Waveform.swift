@@ -6,7 +6,7 @@ package struct Waveform: Encodable, Equatable, Sendable {
   /// Samples a second of each channel.
   package var sampleRate: Int
   package var channels: Int
-  /// Of each channel.
+  /// The number of samples of each channel.
   package var samples: Int64
   /// The lowest and the highest sample of each point, from -1 to 1.
   package var min: [Double]

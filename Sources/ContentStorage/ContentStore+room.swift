@@ -10,7 +10,7 @@ import SystemSupport
 extension ContentStore {
   /// Reserves the space of what an upload will write to its file. Throws `.outOfSpace` if fewer than `minimumFree`
   /// bytes would be left on the disk, and no remains of interrupted uploads can be removed for it.
-  /// - Parameter range: Of the file.
+  /// - Parameter range: The range of bytes of the file.
   /// - Returns: Whether the space is allocated. If not, because the file system cannot, it is counted in this process
   ///   until `release`.
   func reserve(

@@ -190,8 +190,8 @@ package final class ContentStore: Sendable {
   /// Stores a file of this machine that has no name yet, by giving it one: no byte is copied. Does nothing if the store
   /// has the content.
   /// - Parameters:
-  ///   - content: Of the file, which is complete and is not written to any more.
-  ///   - directory: Of the store.
+  ///   - content: The content of the file, which is complete and is not written to any more.
+  ///   - directory: The folder of the store.
   ///   - link: Gives the file a name.
   package static func add(
     _ content: Content, to directory: String, file: OpenFile, link: (String) throws(SystemError) -> Void

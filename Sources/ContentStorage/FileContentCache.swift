@@ -35,8 +35,8 @@ package final class FileContentCache: Sendable {
   private let now: @Sendable () -> timespec
 
   /// - Parameters:
-  ///   - directory: Of this user, such as `ProcessEnvironment.cacheDirectory`, or a content store's. Made if it does
-  ///     not exist, and not used if that fails. Nil: digests are kept in memory only.
+  ///   - directory: A folder of this user, such as `ProcessEnvironment.cacheDirectory`, or a content store's. Made if
+  ///     it does not exist, and not used if that fails. Nil: digests are kept in memory only.
   ///   - lists: Where the block digests of the files that are read are kept; nil: they are not computed.
   package convenience init(directory: String? = nil, lists: BlockDigestFolder? = nil) {
     self.init(directory: directory, lists: lists) {

@@ -3,7 +3,7 @@ package import Digest
 /// What is known of results beyond their bytes: a short text by the result's digest. The notes are files in `notes/` of
 /// a content store, and stay there for some time after the result is gone. Every method blocks.
 package final class ResultNotes: Sendable {
-  /// Of a note, in bytes.
+  /// The most bytes that a note may have to be read.
   private static let limit = 1 << 20
 
   private let store: ContentStore

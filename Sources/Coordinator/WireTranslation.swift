@@ -27,7 +27,7 @@ extension String {
 }
 
 extension TaskFailure {
-  /// - Parameter limit: Of the message in characters and of the log in bytes.
+  /// - Parameter limit: The most characters of the message, and the most bytes of the log.
   init(_ message: Sheaf_Failure, limit: Int) {
     // An end that another version reports is counted as none of the task's.
     self.init(

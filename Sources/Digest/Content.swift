@@ -28,7 +28,7 @@ extension OpenFile {
   }
 
   /// Reads the whole file by position, and calls `body` with each part and with the rest, which may be empty.
-  /// - Parameter size: Of a part, in bytes.
+  /// - Parameter size: The size of a part, in bytes.
   func forEachPart(of size: Int = 1 << 20, _ body: (UnsafeRawBufferPointer) -> Void) throws(SystemError) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 4096)
     defer { buffer.deallocate() }

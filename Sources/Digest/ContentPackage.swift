@@ -10,7 +10,7 @@
 package struct ContentPackage: Sendable, Hashable {
   /// A file of a package.
   package struct File: Sendable, Hashable {
-    /// Of letters, digits, `-`, `_` and `.`, which is not first.
+    /// The name, of letters, digits, `-`, `_` and `.`, which is not first.
     package var name: String
     /// The place of its first byte in the package.
     package var offset: Int64
@@ -21,7 +21,7 @@ package struct ContentPackage: Sendable, Hashable {
   package let files: [File]
 
   package static let greatestFileCount = 64
-  /// Of a name, in bytes.
+  /// The most bytes of a name.
   package static let greatestName = 80
   /// How many bytes at the end of any package are enough to read its index.
   package static let greatestEnd = greatestFileCount * (1 + greatestName + 8 + 32) + endSize
@@ -29,7 +29,7 @@ package struct ContentPackage: Sendable, Hashable {
   private static let magic = Array("SHEAFPK1".utf8)
   private static let endSize = 32 + 4 + 4 + 8
 
-  /// Of all files together, without the index.
+  /// The bytes of all files together, without the index.
   package var byteCount: Int64 { files.last.map { $0.offset + $0.content.size } ?? 0 }
 
   /// Why bytes are no package, or files cannot be in one.
@@ -60,7 +60,7 @@ package struct ContentPackage: Sendable, Hashable {
   /// Reads the index of a package.
   /// - Parameters:
   ///   - end: Its last `greatestEnd` bytes, or all of it if it is shorter.
-  ///   - size: Of the whole package, in bytes.
+  ///   - size: The size of the whole package, in bytes.
   package init(end: [UInt8], of size: Int64) throws(Fault) {
     let tail = end.suffix(Self.endSize)
     guard tail.count == Self.endSize, tail.suffix(8).elementsEqual(Self.magic) else {

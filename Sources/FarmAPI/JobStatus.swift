@@ -30,10 +30,10 @@ package struct JobStatus: Sendable, Hashable, Codable {
   package var segmentsDone = 0
   package var segmentsTotal = 0
   package var segmentsCached = 0
-  /// Of the files that are probed.
+  /// How many files have been probed, of `filesTotal`.
   package var filesDone = 0
   package var filesTotal = 0
-  /// Of the segments that are measured before the film is rendered.
+  /// How many segments have been measured, of `measuredTotal`, before the film is rendered.
   package var measuredDone = 0
   package var measuredTotal = 0
   /// How many of the job's tasks run.

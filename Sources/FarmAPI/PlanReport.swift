@@ -3,7 +3,7 @@ package import CompositionModel
 /// The output of `sheaf plan`. Its JSON is stable: keys may be added, but are never changed.
 package struct PlanReport: Sendable, Hashable, Codable {
   package struct Segment: Sendable, Hashable, Codable {
-    /// Of the output. The range is half-open.
+    /// The segment's frames, by their numbers in the output. The range is half-open.
     package var firstFrame: Int
     package var endFrame: Int
     /// `start..end` on composition time.

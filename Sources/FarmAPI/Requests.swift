@@ -102,7 +102,7 @@ package struct RetryReply: Sendable, Hashable, Codable {
 
 package struct DeleteReply: Sendable, Hashable, Codable {
   package var isDeleted: Bool
-  /// Of a job that was not deleted. Nil: there is no such job.
+  /// The state of a job that was not deleted. Nil: there is no such job.
   package var state: JobState?
 
   package init(isDeleted: Bool, state: JobState? = nil) {
@@ -134,7 +134,7 @@ package struct InspectionReply: Sendable, Hashable, Codable {
   package var problems: [Problem] = []
   /// Nil if there are problems, or no document.
   package var plan: PlanReport?
-  /// Of the assets that could be probed.
+  /// The descriptions of the assets that could be probed.
   package var descriptions: [AssetID: AssetDescription] = [:]
   /// Nil: none were asked for, or there are problems.
   package var images: ImageReply?

@@ -95,7 +95,7 @@ extension Sheaf_StatusReply {
     notices = list.notices
   }
 
-  /// Of one job; nil: there is no such job.
+  /// A reply about one job. Nil: there is no such job.
   package init(_ status: JobStatus?, notices: [String]) {
     self.init()
     jobs = status.map { [Sheaf_JobStatus($0)] } ?? []

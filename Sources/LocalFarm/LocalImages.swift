@@ -73,7 +73,7 @@ package struct LocalImages: Sendable {
 
   /// - Parameters:
   ///   - edit: Nil: the pictures are of the one asset.
-  ///   - assets: Of the document, or the one.
+  ///   - assets: The assets of the document, or the one asset.
   package init(edit: EditFile?, assets: [SubmittedAsset], request: ImageRequest, output: Output) {
     self.edit = edit
     self.assets = assets

@@ -11,7 +11,7 @@ package struct AudioTask: Sendable, Hashable, Codable {
   package var sources: [PlannedAudioSource]
   /// The sample of the composition, round(start · sampleRate), that is the output's first. Nil: 0.
   package var firstSample: Int64?
-  /// Of the whole mix. Nil: as it is.
+  /// The loudness that the whole mix is brought to. Nil: the mix stays as it is.
   package var loudness: LoudnessTarget?
 
   package init(
@@ -101,7 +101,7 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
   package var isReversed: Bool?
   /// The speed over the clip's own time. Nil: one speed, at which all of `sourceRange` is played.
   package var speed: SpeedCurve?
-  /// Of a clip whose speed is changed. Nil: spectral.
+  /// What happens to the pitch of a clip whose speed is changed. Nil: spectral.
   package var pitch: PitchAlgorithm?
   /// What the source's channels are. Nil: as its format says.
   package var layout: SpeakerLayout?

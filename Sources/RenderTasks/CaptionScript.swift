@@ -164,8 +164,9 @@ package struct CaptionScript: Sendable {
 
   /// The fields of an event in which the font of each part of its text is named.
   /// - Parameters:
-  ///   - number: of the style, among those of the script's head. Those of the first one stay as they are written.
-  ///   - fonts: of `requests`. Each that is used is added to `used`.
+  ///   - number: The number of the style, among those of the script's head. Those of the first one stay as they are
+  ///     written.
+  ///   - fonts: The fonts of `requests`. Each that is used is added to `used`.
   package func fields(_ event: Event, ofStyle number: Int = 0, fonts: CaptionFonts, used: inout [PlannedFont]) -> String
   {
     var fields = event.head

@@ -5,7 +5,7 @@ package import CompositionModel
 package struct CompositorTask: Sendable, Hashable, Codable {
   /// Each once.
   package var compositors: [CustomCompositor]
-  /// Of the film's frames.
+  /// The size of the film's frames, in pixels.
   package var size: PixelSize
 
   package init(compositors: [CustomCompositor], size: PixelSize) {

@@ -5,7 +5,7 @@ package import CompositionModel
 
 /// How the pictures of a film are stored in one or more of its outputs.
 package struct VideoRendition: Sendable, Hashable, Codable {
-  /// Of the pictures that are encoded. The film's pictures are scaled if they have another size.
+  /// The size of the pictures that are encoded, in pixels. The film's pictures are scaled if they have another size.
   package var size: PixelSize
   package var encoder: VideoSettings
   /// What the segment is to take of the bits of an output with an average bit rate. Nil: as many as its rate control
@@ -38,7 +38,7 @@ package struct VideoLadderTask: Sendable, Hashable, Codable {
 package struct AudioMixdown: Sendable, Hashable, Codable {
   /// Its encoder is the first of `encoders`.
   package var audio: AudioTask
-  /// Of the mix's sample rate and channels.
+  /// The encodings that are made of the mix. All have its sample rate and its channels.
   package var encoders: [AudioSettings]
 
   package init(audio: AudioTask, encoders: [AudioSettings]) {
@@ -63,7 +63,7 @@ package struct AudioLadderTask: Sendable, Hashable, Codable {
     return mixes.flatMap(\.audio.sources).map(\.digest).filter { seen.insert($0).inserted }
   }
 
-  /// Of all mixes.
+  /// The number of samples of each channel, added up over all mixes.
   package var sampleCount: Int64 { mixes.reduce(0) { $0 + $1.audio.sampleCount } }
 }
 
@@ -71,7 +71,7 @@ package struct AudioLadderTask: Sendable, Hashable, Codable {
 /// audio task, then the file of the artwork. The result has the outputs by their files' names.
 package struct StitchLadderTask: Sendable, Hashable, Codable {
   package struct Output: Sendable, Hashable, Codable {
-    /// Of the file.
+    /// The name of the file.
     package var name: String
     /// The number of its rendition. Nil: it has no video.
     package var rendition: Int?

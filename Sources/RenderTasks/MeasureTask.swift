@@ -25,7 +25,7 @@ package struct Measurement: Sendable, Hashable, Codable {
     self.frameBits = frameBits
   }
 
-  /// Of one frame. The sum of those of a measurement of 64 MB fits 64 bits.
+  /// The bits that one frame may have. The sum of those of a measurement of 64 MB fits 64 bits.
   private static let decodedBits = 0...1 << 36
 
   private enum CodingKeys: CodingKey {
@@ -47,7 +47,7 @@ package struct Measurement: Sendable, Hashable, Codable {
 
 /// The bits that a segment of a film with an average bit rate is to take at the rate factor of its task's encoder.
 package struct BitShare: Sendable, Hashable, Codable {
-  /// Of each frame, in order of presentation: what is expected of it at that rate factor. Each is above 0.
+  /// The bits that each frame is expected to take at that rate factor, in order of presentation. Each is above 0.
   package var frameBits: [Int]
 
   package init(frameBits: [Int]) {

@@ -53,7 +53,7 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
     package var rotation: Int?
     /// Whether it is carried beside the tracks that the document names. Nil: it is one of these.
     package var isCarried: Bool?
-    /// Of the first picture. Nil: none is stated.
+    /// The timecode of the first picture, such as `01:00:00:00`. Nil: none is stated.
     package var timecode: String?
     /// The part of the pictures that is meant to be seen. Nil: all, or the container does not state it.
     package var cleanAperture: PixelRect?
@@ -105,7 +105,7 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
     (self.optimizeForNetworkUse, self.metadata) = (optimizeForNetworkUse, metadata)
   }
 
-  /// Of the files that the task reads, in order of first appearance, each once.
+  /// The digests of the files that the task reads, each once, in order of first appearance.
   package var digests: [String] {
     var seen: Set<String> = []
     return

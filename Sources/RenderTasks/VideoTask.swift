@@ -17,7 +17,8 @@ package struct VideoTask: Sendable, Hashable, Codable {
   /// What the segment is to take of the bits of a film with an average bit rate. Nil: as many as its rate control gives
   /// it.
   package var share: BitShare?
-  /// Of the composited frames without overlays, in order, on the segment's clock. Nil: none.
+  /// The filters of the composited frame before overlays are drawn, applied in order. Their ramps are on the segment's
+  /// clock. Nil: none.
   package var filters: [Filter<RampList>]?
   /// Drawn over everything else. Nil: none.
   package var captions: [PlannedCaptions]?
@@ -60,7 +61,7 @@ package struct VideoTaskFormat: Sendable, Hashable, Codable {
   /// Nil: as BT.2390.
   package var toneMapping: ToneMapping?
 
-  /// Of the frames' chroma.
+  /// The block of the frames' luma samples that share one chroma sample.
   package var cell: ChromaCell { ChromaCell(pixelFormat, site: ChromaSite(tag: colour.chromaLocation)) }
 
   package init(
@@ -81,7 +82,8 @@ package struct Span: Sendable, Hashable, Codable {
   package var background: Color
   /// The first is on top. Tracks in a gap are left out.
   package var layers: [PlannedLayer]
-  /// Of the composited layers, in order, before those of the task, on the segment's clock. Nil: none.
+  /// The filters of the composited layers, applied in order, before those of the task. Their ramps are on the segment's
+  /// clock. Nil: none.
   package var filters: [Filter<RampList>]?
 
   package init(frames: Range<Int>, background: Color, layers: [PlannedLayer]) {
@@ -112,7 +114,8 @@ package struct ClipLayer: Sendable, Hashable, Codable {
   package var fit: Fit
   /// On the segment's clock.
   package var opacity: RampList
-  /// Of the fitted picture, in order, on the segment's clock. A look-up table is named by its file's digest. Nil: none.
+  /// The filters of the fitted picture, applied in order. Their ramps are on the segment's clock. A look-up table is
+  /// named by its file's digest. Nil: none.
   package var filters: [Filter<RampList>]?
   /// On the segment's clock. Nil: fitted into the whole frame.
   package var geometry: LayerGeometry?

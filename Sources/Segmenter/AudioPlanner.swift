@@ -31,7 +31,7 @@ struct AudioPlanner {
     return task
   }
 
-  /// - Parameter range: Of the composition; clips outside of it are left out.
+  /// - Parameter range: The part of the composition that is heard. Clips outside of it are left out.
   private func task(
     _ encoder: AudioSettings, _ samples: Range<Int64>, hearing range: MediaTimeRange
   ) throws(PlanError) -> AudioTask {

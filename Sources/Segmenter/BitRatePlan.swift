@@ -24,7 +24,7 @@ extension RenderPlan {
   /// are multiples of 1/10, or whole numbers if the encoder takes no other, and a share depends on nothing but the
   /// film's and the segment: after an edit that changes the film's bits by a little, all other segments have the tasks
   /// that they had.
-  /// - Parameter measurements: of `measureTasks`, in order.
+  /// - Parameter measurements: The measurements of `measureTasks`, in order.
   package func sharingBits(
     _ measurements: [Measurement]
   ) throws(PlanError) -> RenderPlan {
@@ -38,7 +38,7 @@ extension RenderPlan {
   }
 
   /// The rate factor of each segment, and its share of the bits.
-  /// - Parameter encoder: Of all segments. It has an average bit rate.
+  /// - Parameter encoder: The settings of all segments, which have an average bit rate.
   func bitShares(
     _ encoder: VideoSettings, _ measurements: [Measurement]
   ) throws(PlanError) -> [(factor: Double, share: BitShare)] {
@@ -126,14 +126,14 @@ struct BitPrediction {
   /// At one rate factor quiet pictures have very few bits. More cost the film little there, and each of them shows, so
   /// that an encoder's second pass spends more too. The numbers are those at which films of quiet and busy halves have
   /// the mean PSNR of x264's two passes.
-  /// - Parameter pixels: Of all frames together.
+  /// - Parameter pixels: The number of pixels of all frames together.
   func offset(pixels: Int) -> Double {
     let offset = (Self.rise * log2(bits / (Double(pixels) * Self.middle)))
       .clamped(to: -Self.greatestOffset...Self.greatestOffset)
     return (offset * Double(model.stepsPerUnit)).rounded() / Double(model.stepsPerUnit)
   }
 
-  /// Of all frames together. They fall with the rate factor.
+  /// The bits of all frames together. They fall as the rate factor rises.
   func bits(at factor: Double) -> Double {
     let points = model.corrections
     let right = max(1, points.firstIndex { $0.factor >= factor } ?? points.count - 1)

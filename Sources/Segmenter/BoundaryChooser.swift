@@ -24,7 +24,7 @@ struct BoundaryChooser {
 
   /// The starts of the segments, rising. The first is at frame 0.
   ///
-  /// Of places that are too near to each other one is taken: a cut before a place inside a clip, and then the one with
+  /// Where places are too near to each other one is taken: a cut before a place inside a clip, and then the one with
   /// the lower hash of what is shown there. So the choice among many short clips depends on the nearest ones only, and
   /// not on how many come before them.
   func boundaries() throws(PlanError) -> [Choice] {
@@ -106,7 +106,7 @@ struct BoundaryChooser {
     }
   }
 
-  /// Of what is shown at a frame, by the digests of the media and the timestamps of their frames.
+  /// The hash of what is shown at a frame, from the digests of the media and the timestamps of their frames.
   private func hash(of frame: Int, in span: TimelineSpan) throws(PlanError) -> UInt64 {
     var hash = ContentHash()
     for clip in span.layers.flatMap(\.clips) {
@@ -178,7 +178,7 @@ private struct SourceDivision {
     return clip.retiming.isReversed ? choices.reversed() : choices
   }
 
-  /// Of the asset.
+  /// The time of a keyframe on the asset's timeline, in seconds.
   private func time(of key: Keyframe) throws(TimeError) -> Rational {
     try track.timebase.exact * Rational(key.pts - track.origin)
   }

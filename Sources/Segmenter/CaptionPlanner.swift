@@ -27,7 +27,7 @@ struct CaptionPlanner {
     }
 
     /// Whether the captions of another entry would be drawn over these.
-    /// - Parameter events: of the other entry, in the time of these.
+    /// - Parameter events: The events of the other entry, in the time of these.
     func meets(_ style: CaptionStyle?, _ events: [CaptionScript.Event]) -> Bool {
       guard let style, parts.allSatisfy({ $0.style?.anchor.row == style.anchor.row }) else { return false }
       var index = 0

@@ -8,7 +8,7 @@ struct CostModel {
   /// How the pictures are encoded, for each of the film's outputs.
   let renditions: [VideoRendition]
   let sources: SourceLookup
-  /// Of the whole film.
+  /// The filters of the whole film.
   var filters: [Filter<RampList>]?
 
   /// The work for a pixel of the source.
@@ -21,7 +21,7 @@ struct CostModel {
   private static let mask = 0.2
   /// A still overlay is blended; a text has ink on a small part of the frame.
   private static let textShare = 0.05
-  /// Of a compositor of the author's own, whose real work is not known.
+  /// The work for a pixel of the output in a compositor of the author's own, whose real work is not known.
   private static let compositor = 0.5
 
   private func pixels(_ size: PixelSize) -> Double { Double(size.width * size.height) }

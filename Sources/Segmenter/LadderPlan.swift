@@ -121,7 +121,8 @@ extension RenderPlan {
 
   /// The renditions of each segment, with a rate factor for each that has an average bit rate: as `sharingBits` finds
   /// it for a film with one output.
-  /// - Parameter measurements: Of `measureLadderTasks`, in order: one for each rendition that is measured.
+  /// - Parameter measurements: The measurements of `measureLadderTasks`, in order: one for each rendition that is
+  ///   measured.
   package func sharingLadderBits(_ measurements: [[Measurement]]) throws(PlanError) -> [[VideoRendition]] {
     guard let ladder else { return [] }
     var renditions = Array(repeating: ladder.renditions, count: segments.count)

@@ -6,7 +6,7 @@ import RenderTasks
 ///
 /// The numbers are those of what task processes allocated for films of 640x360 to 7680x4320.
 enum MemoryModel {
-  /// Of a process that renders the smallest frames: libraries, threads, fonts.
+  /// The bytes of a process that renders the smallest frames: libraries, threads, fonts.
   private static let base = 192.0 * 1_048_576
   /// Frames of the output that are being made or composited.
   private static let madeFrames = 4
@@ -14,7 +14,7 @@ enum MemoryModel {
   private static let decodedFrames = 8.0
 
   /// In bytes.
-  /// - Parameter renditions: Of the film's outputs. Empty: the task's own encoder alone.
+  /// - Parameter renditions: The renditions of the film's outputs. Empty: the task's own encoder alone.
   static func memory(of task: VideoTask, renditions: [VideoRendition]) -> Int64 {
     let size = pixels(task.format.size)
     let ahead = max(1, min(8, Int(20_000_000 / max(size, 1))))

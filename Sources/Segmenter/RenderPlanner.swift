@@ -187,7 +187,7 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var frameCount: Int
   /// The time of the composition at which the output starts.
   package var start: MediaTime
-  /// Of the output.
+  /// The duration of the output, in seconds.
   package var duration: MediaTime
   /// Nil if the output has no video.
   package var format: VideoTaskFormat?

@@ -137,7 +137,7 @@ struct SegmentSources {
   }
 
   let lookup: SourceLookup
-  /// Of the segment.
+  /// The film's frames that are in the segment.
   private let frames: Range<Int>
   private(set) var sources: [PlannedSource] = []
   private var indices: [Key: Int] = [:]
@@ -189,7 +189,7 @@ struct SegmentSources {
 
   /// The index of the source of a moving overlay, which is read between two times of the asset.
   /// - Parameters:
-  ///   - start: Of the overlay, on the composition's timeline.
+  ///   - start: The start of the overlay, on the composition's timeline.
   ///   - shown: The frames of the film that show it in the segment.
   mutating func index(
     of overlay: OverlayVideo, alpha: AlphaMode?, start: MediaTime, shown: Range<Int>, from: Rational,

@@ -42,7 +42,7 @@ struct TimelineSpan {
   var wantsOverlays: Bool
   /// The first is on top. Tracks in a gap are left out, and so is what other layers hide.
   var layers: [TimelineLayer]
-  /// Of the composited layers.
+  /// The filters of the composited layers, applied in order. Nil: none.
   var filters: [Filter<RampList>]?
 }
 

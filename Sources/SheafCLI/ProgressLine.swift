@@ -47,7 +47,7 @@ enum ProgressLine {
   }
 
   /// A bar and as much else as fits.
-  /// - Parameter width: Of the terminal, in columns.
+  /// - Parameter width: The width of the terminal, in columns.
   static func bar(_ status: JobStatus, rate: Double?, left: Double? = nil, width: Int) -> String {
     guard status.state == .rendering, status.framesTotal > 0, status.segmentsTotal > 0 else {
       return plain(status, rate: rate, left: left).shortened(to: width - 1)

@@ -55,7 +55,7 @@ struct ProgressTracker {
 /// of the second half, which what came first does not change.
 struct TimeLeft {
   private static let (shortest, fewestChanges, factor) = (2.0, 4, 2.0)
-  /// Of more looks every other one is forgotten.
+  /// The most looks that are kept. If there are more, every other one is forgotten.
   private static let mostLooks = 1000
 
   /// In seconds, rising, each with another number of frames but the first.

@@ -11,7 +11,7 @@ enum StatusText {
   // MARK: All jobs
 
   /// A table of jobs, under what holds up the whole farm.
-  /// - Parameter width: Of the terminal; nil where lines may have any length.
+  /// - Parameter width: The width of the terminal in columns; nil where lines may have any length.
   static func list(_ jobs: [JobStatus], notices: [String], width: Int?) -> [String] {
     var table = Table(columns: [
       .init(header: "JOB"), .init(header: "NAME", shortest: 8, dispensable: 1), .init(header: "STATE"),
@@ -55,7 +55,7 @@ enum StatusText {
   /// A job with its tasks.
   /// - Parameters:
   ///   - long: Whether builds and ids are shown in full.
-  ///   - width: Of the terminal; nil where lines may have any length.
+  ///   - width: The width of the terminal in columns; nil where lines may have any length.
   static func lines(
     _ status: JobStatus, long: Bool = false, width: Int?
   ) -> [String] {

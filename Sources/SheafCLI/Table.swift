@@ -17,7 +17,7 @@ struct Table {
   var notes: [Int: [String]] = [:]
 
   /// The lines of the table.
-  /// - Parameter width: Of the terminal; nil where lines may have any length.
+  /// - Parameter width: The width of the terminal in columns; nil where lines may have any length.
   func lines(width: Int?) -> [String] {
     let rows = rows.map { $0.map(\.onOneLine) }
     let natural = columns.indices.map { index in

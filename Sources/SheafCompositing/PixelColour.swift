@@ -79,9 +79,9 @@ extension MutablePixelBuffer {
   /// Sets the picture to a mix of two others without transparency, (1-share)·a + share·b for each pixel, in units of
   /// 1/16384, rounded to nearest. The share of a stored chroma sample is the mean of its pixels'.
   /// - Parameters:
-  ///   - a: Of this picture's size and format.
-  ///   - b: Of this picture's size and format.
-  ///   - share: of b, limited to 0 to 1.
+  ///   - a: A picture of this one's size and format.
+  ///   - b: Another picture of this one's size and format.
+  ///   - share: The share of b, limited to 0 to 1.
   public mutating func mix(
     _ a: PixelBuffer, _ b: PixelBuffer, share: (_ x: Int, _ y: Int) throws -> Double
   ) rethrows {

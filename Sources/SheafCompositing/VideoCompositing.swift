@@ -30,7 +30,7 @@ public protocol VideoCompositing: Sendable {
   /// Makes the compositor of a segment.
   /// - Parameters:
   ///   - parameters: Those of the document.
-  ///   - size: of the film, in pixels.
+  ///   - size: The size of the film, in pixels.
   init(parameters: Parameters, size: PixelSize) throws
 
   /// Makes one frame.

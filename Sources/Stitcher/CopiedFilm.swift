@@ -181,7 +181,7 @@ private struct CopiedTrack {
   private var lead: Int64 = 0
   /// The first packets, which were looked at.
   private var unread: ArraySlice<Packet> = []
-  /// Of what was given so far.
+  /// The number of the packets that were given so far, and the longest duration of one, in ticks.
   private var (packetCount, longestPacket) = (0, Int64(0))
   /// From where to where the packets that are presented reach, in ticks of the output.
   private var extent: (start: Int64, end: Int64)?
@@ -242,7 +242,7 @@ private struct CopiedTrack {
 
   private var format: StoredTrackFormat { output.format }
 
-  /// Of the next packet's decoding.
+  /// The decoding time of the next packet, in seconds; 0 if there is none.
   var seconds: Double { Double(next?.decodingTime ?? 0) * tick }
 
   /// The same, rounded down.

@@ -23,7 +23,7 @@ package enum MovieIndex {
     var duration: MediaTime
     /// The part of the pictures that is meant to be seen. Nil: all.
     var cleanAperture: PixelRect?
-    /// Of the pictures.
+    /// The size of the pictures, in pixels.
     var size: PixelSize
 
     package init(duration: MediaTime, cleanAperture: PixelRect? = nil, size: PixelSize = PixelSize(width: 0, height: 0))
@@ -33,8 +33,8 @@ package enum MovieIndex {
   }
 
   /// - Parameters:
-  ///   - descriptor: Of the film as `CopiedFilm` wrote it, for reading and writing. The caller closes it.
-  ///   - size: Of the film, in bytes.
+  ///   - descriptor: A descriptor of the film as `CopiedFilm` wrote it, for reading and writing. The caller closes it.
+  ///   - size: The size of the film, in bytes.
   ///   - tracks: In the order of the film's. Those of captions, of chapters and of timecode follow.
   /// - Returns: The size of the film, to which the index may have added.
   package static func finish(
@@ -73,7 +73,7 @@ package enum MovieIndex {
   /// behind an index at the start, or of a longer file if the index is its end.
   /// - Parameters:
   ///   - descriptor: For reading and writing. The caller closes it. The film is its last bytes.
-  ///   - size: Of the film, in bytes.
+  ///   - size: The size of the film, in bytes.
   /// - Returns: The size of the film.
   static func state(
     _ aperture: PixelRect, of pictures: PixelSize, in descriptor: Int32, from start: Int64, size: Int64

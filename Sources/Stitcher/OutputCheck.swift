@@ -10,7 +10,7 @@ enum OutputCheck {
     var type: MediaType
     /// libavcodec's name of the codec.
     var codec: String
-    /// Of the stored packets.
+    /// The number of stored packets.
     var packetCount: Int
     /// In seconds.
     var start = 0.0
@@ -18,7 +18,7 @@ enum OutputCheck {
     var end: Double
     /// Where the track ends if the durations of its last packets are not known. Not before `end`.
     var latestEnd: Double
-    /// Of the longest packet, in seconds: what containers without edit lists may present more or less.
+    /// The duration of the longest packet, in seconds: what containers without edit lists may present more or less.
     var longestPacket: Double
 
     init(type: MediaType, codec: String, packetCount: Int, end: Double, longestPacket: Double) {
@@ -26,7 +26,7 @@ enum OutputCheck {
       (self.end, latestEnd, self.longestPacket) = (end, end, longestPacket)
     }
 
-    /// Of pieces.
+    /// A track that is made of pieces.
     init(_ track: FileMuxer.Track) {
       codec = track.header.codec
       packetCount = track.packetCount

@@ -15,7 +15,7 @@ package enum Directories {
   }
 
   /// Makes a folder, and those above it, if they do not exist. Throws `ENOTDIR` if a file has that name.
-  /// - Parameter permissions: Of each folder that is made.
+  /// - Parameter permissions: The permissions of each folder that is made.
   package static func make(_ path: String, permissions: mode_t = 0o755) throws(SystemError) {
     if mkdir(path, permissions) == 0 { return }
     if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {

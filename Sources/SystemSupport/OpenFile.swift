@@ -21,7 +21,7 @@ package final class OpenFile: Sendable {
   /// Opens a file. The descriptor is not inherited by programs that are started.
   /// - Parameters:
   ///   - flags: As for `open(2)`; `O_CLOEXEC` is added.
-  ///   - permissions: Of a file that is created.
+  ///   - permissions: The permissions of a file that is created.
   package static func open(
     _ path: String, _ flags: Int32 = O_RDONLY, permissions: mode_t = 0o644
   ) throws(SystemError) -> OpenFile {

@@ -81,7 +81,7 @@ struct BlockListTests {
     #expect(store.blocks.list(of: list.content) == list)
   }
 
-  /// Of a store that an earlier version wrote, or whose list a disk fault changed.
+  /// The store is one that an earlier version wrote, or a disk fault has changed the list.
   @Test(arguments: [nil, 0, 8, 70, 300])
   func aListThatIsMissingOrDamagedIsMadeFromTheWholeContent(flipped: Int?) throws {
     try upload()

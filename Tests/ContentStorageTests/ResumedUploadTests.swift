@@ -37,7 +37,8 @@ struct ResumedUploadTests {
     #expect(try temporaries().isEmpty)
   }
 
-  /// Of another coordinator, or the same worker over a connection that is not known to be dead.
+  /// The second upload is that of another coordinator, or of the same worker over a connection that is not known to be
+  /// dead.
   @Test func aSecondUploadAtTheSameTimeHasAFileOfItsOwn() throws {
     let first = try store.upload(film)
     try first.write(bytes[..<part])

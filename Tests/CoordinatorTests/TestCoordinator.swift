@@ -39,8 +39,8 @@ struct TestCoordinator: Sendable {
   ///   - clock: Is added to the time of the job store.
   ///   - configure: Changes the configuration.
   ///   - wrap: The store that the coordinator gets in place of this one.
-  ///   - availableBytes: Of the disk; nil: they are measured.
-  ///   - diskSize: Of a disk that has only the content store; nil: it is on a real one.
+  ///   - availableBytes: The bytes that are free on the disk; nil: they are measured.
+  ///   - diskSize: The bytes of a disk that has only the content store; nil: it is on a real one.
   static func run<R: Sendable>(
     token: String? = "secret", mediaRoot: String? = nil, policy: LeasePolicy = .unhurried,
     maximumConnections: Int = 64, helloTimeout: Duration = .seconds(300),

@@ -178,7 +178,7 @@ struct Comparison {
   /// - Parameters:
   ///   - shown: The hash of each frame of the film.
   ///   - expected: For each frame of the film the number of the source's frame, and the source time.
-  ///   - hashes: Of each frame of the source. Nil: each must be the same wherever it is shown.
+  ///   - hashes: The hash of each frame of the source. Nil: each must be the same wherever it is shown.
   mutating func compare(_ shown: [String], with expected: [(shown: Int, time: Rational)], of hashes: [String]?) {
     frames += expected.count
     if shown.count != expected.count {
@@ -204,7 +204,7 @@ struct Comparison {
   /// - Parameters:
   ///   - heard: Channels side by side.
   ///   - positions: For each sample of a channel of the film the number of the source's sample.
-  ///   - audio: Of the source.
+  ///   - audio: The sound of the source.
   ///   - isReference: False: each sample of the source must be the same wherever it is heard.
   mutating func compare(_ heard: [Int32], with positions: [Int64], of audio: Reference.Audio, isReference: Bool) {
     let channels = audio.channels

@@ -40,7 +40,7 @@ struct Attack {
   private let film: CutFilm
   /// Whether ffmpeg's pictures and samples are what the film must have.
   private let isReference: Bool
-  /// Of the source's frames as the film shows them.
+  /// The hashes of the source's frames as the film shows them.
   private let hashes: [String]
 
   init(_ source: Source, in folder: TemporaryFolder, clipCount: Int, random: inout SeededRandom) throws {

@@ -50,7 +50,7 @@ enum Step: Sendable {
   case withoutIndex
   case withoutSyncSamples
   case withAllTagsFlagged
-  /// Of a transport stream, of each `every` packets of 188 bytes from the 200th on, two are missing.
+  /// A transport stream without two of each `every` packets of 188 bytes, from packet 200 on.
   case withoutPackets(every: Int)
   /// An elementary stream without the headers that were in it before.
   case withHeadersOnce(codec: String)

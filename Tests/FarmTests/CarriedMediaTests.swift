@@ -73,7 +73,7 @@ struct CarriedMediaTests {
   }
 
   /// - Parameters:
-  ///   - clips: Of the asset `a`.
+  ///   - clips: The clips of the asset `a`, as JSON.
   ///   - export: Further keys of `export`.
   private func copy(
     _ source: String, to film: String, _ clips: String = #"{ "asset": "a" }"#, export: String = ""

@@ -32,7 +32,7 @@ struct PassthroughTests {
       """, to: "edit.json")
   }
 
-  /// - Parameter clips: Of the asset `a`.
+  /// - Parameter clips: The clips of the asset `a`, as JSON.
   private func copySound(_ clips: String, of source: String, to film: String) async throws -> TestFilm {
     try await render(
       try files.write(
@@ -585,7 +585,7 @@ struct PassthroughTests {
       "\(result.errors)")
   }
 
-  /// Of the first packet of Vorbis a decoder makes no samples, and without it none of the second one.
+  /// A decoder makes no samples of the first packet of Vorbis, and without it none of the second one.
   @Test(arguments: ["mkv", "ogg", "webm"], ["", "1..3"]) func `no sound of Vorbis is lost at the start`(
     container: String, use: String
   ) async throws {

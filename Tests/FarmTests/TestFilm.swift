@@ -45,7 +45,7 @@ struct TestFilm {
     }
   }
 
-  /// Of the farm, which stays while tests go on.
+  /// The configuration of the farm, which stays while tests go on.
   private static var configuration: LocalFarm.Configuration {
     get throws {
       var configuration = try LocalFarm.Configuration(store: store.path("store"), slots: 3)

@@ -17,7 +17,7 @@ import Testing
     var depth: Int
     /// 0 is grey, and 2 red, green and blue.
     var colourType: UInt8
-    /// Of one row after the other, each sample as it is stored.
+    /// The samples of one row after the other, each as it is stored.
     var samples: [Int]
     var chunks: [UInt8] = []
     var isAnimated = false

@@ -35,7 +35,7 @@ struct ReferenceCompositor {
     var blendMode: BlendMode?
     /// 0...1 at each pixel, stretched over the layer's rectangle.
     var mask: Plane?
-    /// Of the fitted picture, before it is turned.
+    /// The filters of the fitted picture, before it is turned.
     var filters: [Filter<Double>] = []
   }
 

@@ -176,7 +176,7 @@ import Testing
     try Self.compare(count: Self.count / 5, filtered: true, seed: 21)
   }
 
-  /// Of pictures whose chroma lies there too.
+  /// Stacks of pictures whose chroma lies there too.
   @Test(arguments: ["topleft", "center", "top", "bottomleft", "bottom"])
   func stacksAreThoseOfTheSlowCompositorWhereverChromaLies(location: String) throws {
     try Self.compare(count: Self.count / 5, filtered: false, seed: 22, location)

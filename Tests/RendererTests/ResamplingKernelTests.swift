@@ -223,7 +223,7 @@ import Testing
     }
   }
 
-  /// Of any place of chroma, at any edges of the frame.
+  /// Shapes with chroma at any place in its cell, at any edges of the frame.
   @Test func theChromaOfAShapeIsWhatItsPixelsAre() {
     var random = SeededRandom(seed: 7)
     let places: [sheaf_place] = [SHEAF_FIRST, SHEAF_MIDDLE, SHEAF_LAST]
@@ -267,7 +267,7 @@ import Testing
     }
   }
 
-  /// Of each pixel.
+  /// The coverage of each pixel, row by row: 0 to 16384.
   private static func coverage(_ spans: [sheaf_span], _ edges: [UInt16], _ width: Int) -> [UInt16] {
     var coverage = [UInt16](repeating: 0, count: spans.count * width)
     var next = 0

@@ -10,14 +10,14 @@ import Testing
 /// Transitions against filters of ffmpeg that do the same, in 4:4:4, to which its `xfade` converts everything. The
 /// pictures are blurred: where an edge or a picture may be a pixel away, that changes little.
 @Suite struct TransitionOracleTests {
-  /// Of a size that is a whole multiple of the number of frames, so that pictures move by whole pixels.
+  /// The size of the pictures: a whole multiple of the number of frames, so that they move by whole pixels.
   private static let size = PixelSize(width: 90, height: 120)
   private static let count = 30
 
   struct Case: Sendable, CustomTestStringConvertible {
     var kind: TransitionKind
     var filter: String
-    /// Of the mean difference of a frame, in codes.
+    /// The most that the mean difference of a frame may be, in codes.
     var bound = 1.0
 
     var testDescription: String { "\(kind)" }

@@ -150,7 +150,7 @@ struct PackedFrame {
 
   var chroma: PixelSize { cell.chroma(PixelRect(size)).size }
 
-  /// Of luma (0), Cb (1) or Cr (2).
+  /// The sample at a place of luma (0), Cb (1) or Cr (2).
   subscript(plane: Int, x: Int, y: Int) -> Int {
     let width = plane == 0 ? size.width : chroma.width
     let start = plane == 0 ? 0 : size.width * size.height + (plane - 1) * chroma.width * chroma.height

@@ -27,7 +27,7 @@ package actor ScriptedFarm {
 
   private let version: UInt32
 
-  /// - Parameter version: Of the protocol that the coordinator uses.
+  /// - Parameter version: The version of the protocol that the coordinator uses.
   package init(version: UInt32 = WireProtocol.version, _ script: @escaping Script) {
     self.script = script
     self.version = version

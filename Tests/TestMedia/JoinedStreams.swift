@@ -4,7 +4,8 @@ package import Foundation
 package enum JoinedStreams {
   /// The stream without those headers that were in it before: each part of a joined stream then has its headers once.
   ///
-  /// - Parameter kind: Of a unit's first two bytes: a number for each kind of header, nil for other units.
+  /// - Parameter kind: The kind of a unit, from its first two bytes: a number for each kind of header, nil for other
+  ///   units.
   package static func withHeadersOnce(_ stream: Data, kind: (UInt8, UInt8) -> Int?) -> Data {
     let bytes = [UInt8](stream)
     var starts: [Int] = []

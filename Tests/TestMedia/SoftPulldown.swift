@@ -3,7 +3,7 @@ package import Foundation
 /// Elementary streams of MPEG-2 with 24000/1001 pictures in 30000/1001 frames a second.
 package enum SoftPulldown {
   /// The stream with soft pulldown: two pictures of each four in order of presentation repeat their first field.
-  /// - Parameter stream: Of progressive pictures, each a frame.
+  /// - Parameter stream: An elementary stream of progressive pictures, each a frame.
   package static func added(to stream: Data) -> Data {
     var bytes = [UInt8](stream)
     var (picture, group, count) = (0, 0, 0)

@@ -5,7 +5,7 @@ import SystemSupport
 /// A slow link to a TCP port of this machine: a listener of its own, whose connections carry a number of bytes a second
 /// each way. Like a slow link's, its buffers are small, so a sender's system keeps what was not sent yet.
 public final class ThrottledLink: Sendable {
-  /// Of 127.0.0.1.
+  /// The port of 127.0.0.1 at which it listens.
   public let port: Int
   private let listener: OpenFile
   private let target: Int

@@ -84,9 +84,9 @@ public struct MasteringDisplay: Sendable, Hashable, Codable {
 
 /// The brightness of a whole film in cd/m2. 0 is not known.
 public struct ContentLightLevel: Sendable, Hashable, Codable {
-  /// Of the brightest pixel: MaxCLL.
+  /// The brightness of the brightest pixel: MaxCLL.
   @Ranged<IndexRange> public var maximum: Int
-  /// Of the brightest frame on average: MaxFALL.
+  /// The mean brightness of the frame that is brightest on average: MaxFALL.
   @Ranged<IndexRange> public var maximumAverage: Int
 
   public init(maximum: Int, maximumAverage: Int) {

@@ -1,6 +1,6 @@
 /// How the captions of a text track are stored. The raw value is libavcodec's name of the encoder.
 public enum CaptionCodec: String, Sendable, Hashable, Codable {
-  /// Of the mov family: QuickTime's text.
+  /// QuickTime's text, which files of the mov family have.
   case movText = "mov_text"
   case subRip = "srt"
   /// With the author's styles.

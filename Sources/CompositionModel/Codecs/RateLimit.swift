@@ -33,7 +33,7 @@ extension RateLimit {
   /// start the film's buffer has at least as many bits as the encoder's, and at its end as many as at its start; or the
   /// film's buffer was full in between, and since then half of it was taken at most.
   /// - Parameters:
-  ///   - duration: of the segment, in seconds. Positive.
+  ///   - duration: The duration of the segment, in seconds. Positive.
   ///   - share: above 0, at most 1: the part of the rate that the encoder is given, for one that did not keep its
   ///     limit.
   package func ofSegment(duration: Double, share: Double = 1) -> RateLimit {
@@ -129,7 +129,7 @@ struct LevelTable: Sendable {
   subscript(_ name: String) -> CodecLevel? { levels.first { $0.name == name } }
 
   /// The lowest level for pictures of this kind with a limit of bits. Nil if there is none.
-  /// - Parameter thousandths: of the profile.
+  /// - Parameter thousandths: The bits that the profile takes, in thousandths of those of the plainest one.
   func lowest(for pictures: CodecLevel.Pictures, _ limit: RateLimit?, thousandths: Int)
     -> CodecLevel?
   {

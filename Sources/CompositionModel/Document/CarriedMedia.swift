@@ -60,8 +60,8 @@ extension Lowering {
   /// - Parameters:
   ///   - clips: The clips that are copied, in order: of the pictures, or of the sound if there are none.
   ///   - sound: Those of the sound.
-  ///   - types: Of the tracks that are copied.
-  ///   - range: Of the film, what is exported.
+  ///   - types: The types of the tracks that are copied.
+  ///   - range: The part of the film that is exported.
   mutating func carriedMedia(
     of clips: [Clip], sound: [Clip], _ container: Container, copies types: Set<MediaType>, in range: MediaTimeRange
   ) -> (media: CarriedMedia, captions: [Captions]) {

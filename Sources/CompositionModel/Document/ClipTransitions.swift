@@ -159,7 +159,7 @@ struct LoweredClips {
   private(set) var lanes: [(id: TrackID, clips: Timeline<LoweredClip>)] = []
 
   /// A clip that overlaps an earlier one without a transition is left out and passed to `overlap`.
-  /// - Parameter ids: of the lanes.
+  /// - Parameter ids: The track of the composition for each lane.
   init(
     _ clips: [LoweredClip], lanes ids: [TrackID], overlap: (_ clip: LoweredClip, _ earlier: LoweredClip) -> Void
   ) {

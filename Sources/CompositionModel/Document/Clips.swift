@@ -247,7 +247,8 @@ extension Lowering {
   }
 
   /// Where a clip is put by its `at`, or ends by its `until`. Nil and a problem if that is too late.
-  /// - Parameter end: of the clip before it. If it has been rounded and is this time but for rounding, it is the place.
+  /// - Parameter end: The end of the clip before it. If it has been rounded and is this time but for rounding, it is
+  ///   the place.
   mutating func place(_ written: WrittenTime, after end: MediaTime?, at pointer: JSONPointer) -> MediaTime? {
     guard let time = resolve(written, at: pointer) else { return nil }
     return exact(at: pointer) { () throws(TimeError) in

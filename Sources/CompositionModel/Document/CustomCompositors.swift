@@ -1,7 +1,7 @@
 /// The use of a compositor of the author's own, with its place in the document.
 public struct CompositorUse: Sendable, Hashable {
   public var compositor: CustomCompositor
-  /// Of the object that has the compositor's name.
+  /// The JSON pointer to the object that has the compositor's name.
   public var pointer: String
 
   public init(compositor: CustomCompositor, pointer: String) {

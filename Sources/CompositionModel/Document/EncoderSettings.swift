@@ -22,7 +22,7 @@ struct VideoEntry: Sendable {
   var pixelFormat: PixelFormat?
   /// Nil: square.
   var pixelAspect: AspectRatio?
-  /// Of the stored pictures. Nil: all.
+  /// The part of the stored pictures that players show, in stored pixels. Nil: all of them.
   var cleanAperture: PixelRect?
   var label: TrackLabel?
   var pointer: JSONPointer

@@ -19,7 +19,7 @@ struct ExportEntry: Sendable {
   var metadata = MetadataEntry()
   var chapters: [ChapterEntry] = []
   var artwork = ArtworkEntry.carried
-  /// Of the composition. Nil: all of it.
+  /// The part of the composition that is exported. Nil: all of it.
   var timeRange: WrittenRange?
   var presetChoice: PresetChoice?
   /// Whether `outputs` are given: `to` is their folder, and every output has a video and an audio of its own.
@@ -29,7 +29,7 @@ struct ExportEntry: Sendable {
   var siblings: [OutputEntry] = []
   /// The place of the output that this is. Nil: the document has one output.
   var outputPointer: JSONPointer?
-  /// Of the output's pictures, as `OutputEntry` has it.
+  /// The size, or the height alone, that the document gives for the output's pictures, as `OutputEntry` has them.
   var size: (written: PixelSize?, height: Int?) = (nil, nil)
   /// What a film that is copied has beside the tracks that the document names. Nil: everything.
   var carried: Set<CarriedKind>?

@@ -63,7 +63,7 @@ extension Lowering {
   /// the film is in H.264 and the clip in HDR.
   /// - Parameters:
   ///   - first: The clip that decides. Nil: the film has none.
-  ///   - size: Of the film. Nil: not known yet; it never makes a film HDR.
+  ///   - size: The size of the film, in pixels. Nil: not known yet; it never makes a film HDR.
   func filmColour(_ first: VideoFormat?, size: PixelSize? = nil) -> ColourTags {
     var colour = ColourTags()
     if let first, !first.isRGB {

@@ -108,7 +108,7 @@ extension FilterKind {
 extension Lowering {
   /// The filters on the composition's timeline. Nil and problems if one cannot be used; nil alone if there are none.
   /// - Parameters:
-  ///   - range: Of the clip or the overlay whose time their ramps are on. Nil: they are on the film's.
+  ///   - range: The range of the clip or the overlay whose time their ramps are on. Nil: they are on the film's.
   ///   - owner: What that is, for messages.
   mutating func filters(
     _ entries: [FilterEntry], within range: MediaTimeRange? = nil, owner: String = "the clip"
@@ -128,7 +128,8 @@ extension Lowering {
   }
 
   /// Filters whose lengths are smaller with the frame, as `scale` of `videoComposition` makes it.
-  /// - Parameter geometry: Of the picture. A matrix is scaled itself, and lengths are in the picture's own pixels then.
+  /// - Parameter geometry: The geometry of the picture. A matrix is scaled itself, and lengths are in the picture's own
+  ///   pixels then.
   func scaled(_ filters: [Filter<RampList>]?, _ geometry: LayerGeometry? = nil) -> [Filter<RampList>]? {
     if case .matrix? = geometry?.transform { return filters }
     return scale == .one ? filters : filters?.map { $0.scaled(by: scale.approximate) }

@@ -103,7 +103,7 @@ struct WrittenRamp<Value: Sendable>: Sendable {
 extension DocumentReader {
   /// Reads the keys of the geometry of a clip, a layer or an overlay and its `ramps`, of which those of the opacity are
   /// returned as well.
-  /// - Parameter keys: of `GeometryEntry.keys`, those that it can have.
+  /// - Parameter keys: The keys of `GeometryEntry.keys` that it can have.
   mutating func geometry(
     _ fields: Fields, keys: [String] = GeometryEntry.keys, mayBeNegative: Bool = false
   ) -> (geometry: GeometryEntry, opacity: [RampEntry]) {

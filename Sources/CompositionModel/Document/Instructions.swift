@@ -23,7 +23,7 @@ struct InstructionEntry: Sendable {
   var wantsOverlays: Bool
   /// Makes the picture of the layers.
   var compositor: CustomCompositor?
-  /// Of the composited picture, on the composition's timeline.
+  /// The filters of the composited picture. Their ramps are on the composition's timeline.
   var filters: [FilterEntry] = []
   var pointer: JSONPointer
 

@@ -2,9 +2,9 @@
 struct OutputEntry: Sendable {
   var name: String
   var container: Container
-  /// Of its pictures. Nil: the film's, or that of `height`.
+  /// The size of its pictures, in pixels. Nil: the film's, or that which `height` gives.
   var size: PixelSize?
-  /// Of its pictures; the width follows. Nil: the film's, or that of `size`.
+  /// The height of its pictures, in pixels; the width follows. Nil: the film's, or that of `size`.
   var height: Int?
   /// The whole of `export` with what the output sets in it.
   var export: ExportEntry

@@ -246,7 +246,7 @@ extension Lowering {
   }
 
   /// Checks that the clips of a track of the output can follow one another as they are stored.
-  /// - Parameter start: Of the output, on the film's timeline.
+  /// - Parameter start: The start of the output, on the film's timeline.
   private mutating func checkPlaces(_ clips: [CopiedClip], from start: MediaTime, _ container: Container?) {
     var last: TrackDescription?
     var end = MediaTime.zero

@@ -93,7 +93,7 @@ extension Document {
 private struct KeptChannels {
   var layout: SpeakerLayout
   var outputChannels: Int
-  /// Of each of the file's channels, its number among the output's.
+  /// The place of each of the file's channels among the output's. The first is 0.
   var places: [Int]
 
   /// Nil if no output has so many channels.

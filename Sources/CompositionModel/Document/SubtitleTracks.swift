@@ -33,7 +33,7 @@ struct SubtitleTrackEntry: Sendable {
 
 extension DocumentReader {
   /// Reads a track of captions. Nil if its name cannot be used.
-  /// - Parameter number: of the track among those of its type.
+  /// - Parameter number: The number of the track among those of its type.
   mutating func subtitleTrack(_ value: JSONValue, number: Int) -> SubtitleTrackEntry? {
     guard let fields = fields(value, "a subtitle track", keys: SubtitleTrackEntry.keys, instead: TrackEntry.instead)
     else { return nil }

@@ -4,12 +4,12 @@ struct TrackEntry: Sendable {
   var type: MediaType
   /// Whether a video track has an audio track `<id>.sound` with the same clips.
   var hasSound: Bool
-  /// Of clips that have none of their own.
+  /// The blend mode of clips that have none of their own.
   var blendMode: BlendMode?
   var mask: MaskEntry?
   /// After those of each clip, on the composition's timeline.
   var filters: [FilterEntry] = []
-  /// Of clips that have none of their own.
+  /// The pitch algorithm of clips that have none of their own.
   var pitch: PitchAlgorithm?
   var clips: [ClipEntry]
   var pointer: JSONPointer

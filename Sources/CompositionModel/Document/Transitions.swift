@@ -12,7 +12,7 @@ struct TransitionEntry: Sendable {
 /// What a transition looks like, as written.
 struct TransitionStyleEntry: Sendable {
   var style = TransitionStyle.dissolve
-  /// Of a luma transition. Nil if the document gives none, or one that it does not declare.
+  /// The still picture of a luma transition. Nil if the document gives none, or one that it does not declare.
   var matte: AssetID?
 
   static let keys = [

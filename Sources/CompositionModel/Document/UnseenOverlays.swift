@@ -48,7 +48,7 @@ extension OverlayContent {
 extension Document {
   /// The warnings about texts that are not whole within the frame.
   /// - Parameters:
-  ///   - edit: of this document.
+  ///   - edit: The edit of this document.
   ///   - findings: what was found for each of `fontRequests`.
   public func textWarnings(_ edit: Edit, _ findings: [FontRequest: FontFindings]) -> [Problem] {
     var warnings = ProblemList()

@@ -159,7 +159,8 @@ extension DocumentReader {
 struct LoweredFormat {
   /// Nil if neither the document nor a clip gives it.
   var size: PixelSize?
-  /// Of the pictures that are encoded: `size`, unless it is one of several outputs with a size of its own.
+  /// The size of the pictures that are encoded: `size`, unless their pixels are not square or they are those of one of
+  /// several outputs with a size of its own.
   var stored: PixelSize?
   var pixelFormat: PixelFormat
   var colour: ColourTags

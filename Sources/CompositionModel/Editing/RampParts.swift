@@ -36,7 +36,7 @@ extension Ramp {
   }
 
   /// A part of the ramp, as curves one after the other.
-  /// - Parameter part: of `over`, which the curves fill.
+  /// - Parameter part: The part of `over` that the curves fill.
   private func ramps(_ curves: [EasingCurve], over part: MediaTimeRange) throws(TimeError) -> [Ramp] {
     func value(_ done: Double) -> Double { done == 1 ? to : from + (to - from) * done }
     var ramps: [Ramp] = []

@@ -14,7 +14,7 @@ public struct AudioMix: Sendable, Hashable, Codable {
   /// The second lanes of tracks with transitions between clips, each with its first: the two are mixed before the
   /// filters.
   public var lanes: [TrackID: TrackID]
-  /// Of the whole film. Nil: as it is mixed.
+  /// The loudness that the mix of the whole film is brought to. Nil: the mix stays as it is.
   public var loudness: LoudnessTarget?
 
   public init(

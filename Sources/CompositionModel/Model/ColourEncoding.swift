@@ -22,7 +22,8 @@ package enum ColourPrimaries: String, Sendable, Hashable, CaseIterable {
     self.init(rawValue: tag == "smpte240m" ? "smpte170m" : tag)
   }
 
-  /// Of standard television. Pictures whose file has no primaries are not converted between these.
+  /// Whether these are primaries of standard television. Pictures whose file has no primaries are not converted between
+  /// them.
   package var isStandard: Bool {
     switch self {
     case .bt709, .bt470bg, .smpte170m: true
@@ -119,13 +120,13 @@ package struct ColourPath: Sendable, Hashable {
     self.film = film
   }
 
-  /// Of the pictures of a track.
+  /// The path from the pictures of a track to a film.
   package init(_ video: VideoFormat, film tags: ColourTags, size: PixelSize) {
     let lines = video.isStill || video.isRGB ? nil : video.size.height
     self.init(video.colour, lines: lines, film: tags, filmLines: size.height)
   }
 
-  /// Of texts, and of the colours in a document.
+  /// The path from texts, and from the colours in a document, to a film.
   package init(graphicsIn tags: ColourTags, size: PixelSize) {
     self.init(ColourTags(), lines: nil, film: tags, filmLines: size.height)
   }

@@ -97,13 +97,13 @@ public struct Clip: Sendable, Hashable, Codable {
   public var alpha: AlphaMode?
   /// Nil: forwards, at one speed.
   public var retiming: Retiming?
-  /// Of sound whose speed is changed. Nil: spectral.
+  /// What happens to the pitch of sound whose speed is changed. Nil: spectral.
   public var pitch: PitchAlgorithm?
-  /// Of the clip's sound. Nil: as the file says.
+  /// The speakers of the clip's sound, by channel. Nil: as the file says.
   public var layout: SpeakerLayout?
-  /// Of the clip's sound, from -1 to 1, on the composition's timeline. Nil: 0.
+  /// The place of the clip's sound from left to right, -1 to 1, on the composition's timeline. Nil: 0.
   public var pan: RampList?
-  /// Of the clip's sound, applied in order.
+  /// The filters of the clip's sound, applied in order. Nil: none.
   public var audioFilters: [AudioFilter]?
 
   public init(asset: AssetID, sourceTrack: Int, source: MediaTimeRange, target: MediaTimeRange) {

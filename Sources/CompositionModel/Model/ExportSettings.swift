@@ -28,7 +28,7 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var passthrough: [MediaType]?
   /// What is copied beside the tracks of the composition. Nil: nothing.
   public var carried: CarriedMedia?
-  /// Of the pictures that are encoded. Nil: the film's.
+  /// The size of the pictures that are encoded, in pixels. Nil: the film's.
   public var size: PixelSize?
   /// The part of the stored pictures that players show. Nil: all of them.
   public var cleanAperture: PixelRect?
@@ -228,6 +228,6 @@ public struct EditOutput: Sendable, Hashable, Codable {
 
   /// How many an edit can have.
   public static let counts = 1...8
-  /// Of a name, in characters.
+  /// The most characters of a name.
   static let greatestName = 64
 }

@@ -98,8 +98,8 @@ extension Filter {
 
   /// - Parameters:
   ///   - values: As many as `kind` has parameters.
-  ///   - color: Of `chromaKey` only.
-  ///   - table: Of `lut` only.
+  ///   - color: The colour of the filter `chromaKey`, and of no other.
+  ///   - table: The look-up table of the filter `lut`, and of no other.
   package init(_ kind: FilterKind, _ values: [Value], color: Color? = nil, table: String? = nil) {
     switch kind {
     case .blur: self = .blur(radius: values[0])

@@ -90,7 +90,7 @@ public struct TextBox: Sendable, Hashable, Codable {
   public var color: Color
   /// Pixels between the block of lines and the rectangle's edges.
   public var padding: Int
-  /// Of the rounded corners, in pixels.
+  /// The radius of the rectangle's rounded corners, in pixels.
   public var radius: Int
 
   public init(color: Color = Color(red: 0, green: 0, blue: 0, alpha: 128), padding: Int = 16, radius: Int = 0) {

@@ -8,7 +8,8 @@ public struct VideoComposition: Sendable, Hashable, Codable {
   public var instructions: [Instruction]
   /// Drawn over the composited frame, the first on top.
   public var overlays: [Overlay]
-  /// Of the composited frame without overlays, in order, on the composition's timeline.
+  /// The filters of the composited frame before overlays are drawn, applied in order. Their ramps are on the
+  /// composition's timeline. Nil: none.
   public var filters: [Filter<RampList>]?
   /// How clips of high dynamic range are brought into a film that cannot show them as they are. Nil: as BT.2390.
   public var toneMapping: ToneMapping?
@@ -35,7 +36,8 @@ public struct Instruction: Sendable, Hashable, Codable {
   public var layers: [Layer]
   /// Whether overlays are drawn.
   public var wantsOverlays: Bool
-  /// Of the composited layers, in order, before those of the whole film, on the composition's timeline. Nil: none.
+  /// The filters of the composited layers, applied in order, before those of the whole film. Their ramps are on the
+  /// composition's timeline. Nil: none.
   public var filters: [Filter<RampList>]?
 
   public init(
@@ -93,7 +95,7 @@ public struct TrackLayer: Sendable, Hashable, Codable {
   public var track: TrackID
   public var fit: Fit
   public var opacity: RampList
-  /// Of the fitted picture, in order, on the composition's timeline. Nil: none.
+  /// The filters of the fitted picture, applied in order. Their ramps are on the composition's timeline. Nil: none.
   public var filters: [Filter<RampList>]?
   /// Where the picture is drawn, on the composition's timeline. Nil: fitted into the whole frame.
   public var geometry: LayerGeometry?

@@ -176,7 +176,7 @@ extension ImageReply.Picture {
 extension ImageRequest {
   /// The times of the pictures in seconds, by number.
   /// - Parameters:
-  ///   - duration: Of what is shown. Nil: a still, whose picture is the same at any time.
+  ///   - duration: The duration of what is shown. Nil: a still, whose picture is the same at any time.
   ///   - frameDuration: For times in frames. Nil: there are none.
   fileprivate func times(
     duration: MediaTime?, frameDuration: MediaTime?, _ problems: inout [Problem]
@@ -255,7 +255,7 @@ extension ImageRequest {
   /// Reports what cannot be written.
   /// - Parameters:
   ///   - picture: The size of a picture in square pixels.
-  ///   - count: Of the pictures.
+  ///   - count: The number of pictures.
   fileprivate func check(_ picture: PixelSize, count: Int, _ problems: inout [Problem]) {
     if !ImageFormat.qualities.contains(quality) {
       let (least, most) = (ImageFormat.qualities.lowerBound, ImageFormat.qualities.upperBound)

@@ -10,7 +10,7 @@ enum Measurements {
   /// The longest that is read, in bytes: that of a segment of some hours.
   private static let maximumBytes = 64 << 20
 
-  /// Of the measure tasks that are done, by fingerprint.
+  /// The results of the measure tasks that are done, by fingerprint.
   static func results(_ tasks: [RenderTask]) -> [SHA256Digest: Content] {
     let measured = tasks.filter { $0.kind == .measure }.compactMap { task in
       task.result.map { (task.fingerprint, $0) }

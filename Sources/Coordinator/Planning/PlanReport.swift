@@ -78,7 +78,7 @@ extension PlanReport.Instruction {
 }
 
 extension TransitionKind {
-  /// Of the author's own the name of its compositor.
+  /// The name of the kind, or that of the compositor if the transition is the author's own.
   fileprivate var title: String {
     if case .custom(let compositor) = self { compositor.name } else { name.rawValue }
   }

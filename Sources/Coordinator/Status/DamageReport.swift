@@ -29,7 +29,7 @@ extension DamageReport {
 extension JobRequest {
   /// Why a job that accepts no damaged media fails; empty if nothing is damaged or the job accepts it.
   /// - Parameters:
-  ///   - damage: Of the film, or of a piece.
+  ///   - damage: The damage of the film, or of a piece.
   ///   - isWhole: Whether there is no more than is counted.
   func problems(with damage: ShownDamage, isWhole: Bool = true) -> [Problem] {
     guard strictMedia == true else { return [] }

@@ -94,7 +94,7 @@ extension Duration {
 }
 
 extension RenderTask {
-  /// Of `work`: the progress of the lease that has advanced most.
+  /// The progress of the lease that has advanced most, as a part of `work`. 0 without a lease.
   fileprivate var progress: Int64 { leases.map(\.progress).max() ?? 0 }
 }
 

@@ -21,11 +21,12 @@ actor StatusReader {
   private let now: @Sendable () -> Duration
   private let disk: @Sendable () async -> String?
   private var failures: [JobID: (failure: JobFailure, report: FailureReport)] = [:]
-  /// Of the job that was asked for last.
+  /// The damage that the film of the job that was asked for last shows.
   private var damage: (job: JobID, film: SHA256Digest, list: [DamageReport])?
-  /// Of the job that was asked for last.
+  /// The warnings of the job that was asked for last.
   private var warnings: (job: JobID, list: [Problem])?
-  /// Of the job that was asked for last.
+  /// The outputs of the job that was asked for last, and whether it was planned then. The list is nil if it has one
+  /// output.
   private var outputs: (job: JobID, isPlanned: Bool, list: [OutputReport]?)?
   /// The names of the author's own compositors by job.
   private var compositors: [JobID: [String]] = [:]

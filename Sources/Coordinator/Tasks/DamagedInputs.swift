@@ -32,7 +32,7 @@ actor DamagedInputs {
 
   /// What a job cannot read any more.
   private struct Losses {
-    /// Of the document's media and font files.
+    /// The digests of the document's media and font files that are lost.
     var files: [SHA256Digest] = []
     /// What the farm makes again: labels of the tasks whose results these were, and fonts that it has found.
     var results: [String] = []
@@ -43,7 +43,8 @@ actor DamagedInputs {
     /// Whether an object was damaged, and is removed.
     var wasDamaged: Bool
     var isThere: Bool
-    /// Of the file under the media root that the input is, if it is not there.
+    /// What is wrong with the file under the media root that the input is. Nil if the input is there, or is no such
+    /// file.
     var problem: SharedFileProblem?
 
     /// Nil if the content store is away, so that nothing can be found out. Blocks.

@@ -9,7 +9,8 @@ actor TaskFacts {
   struct Fact: Sendable, Hashable {
     var kind: TaskKind
     var label: String
-    /// Of a stitch task it is not the one under which its result is recorded, because that one depends on the pieces.
+    /// The task's fingerprint. That of a stitch task is not the one under which its result is recorded, because that
+    /// one depends on the pieces.
     var fingerprint: SHA256Digest
 
     init(_ kind: TaskKind, label: String, fingerprint: SHA256Digest) {

@@ -24,7 +24,7 @@ actor TaskReports {
     var task: Task<Void, Never>
   }
 
-  /// Of a grant that this coordinator has sent.
+  /// What is known of a grant that this coordinator has sent.
   private struct Granted {
     var kind: TaskKind
     var fingerprint: SHA256Digest
@@ -269,7 +269,8 @@ actor TaskReports {
     } ?? false
   }
 
-  /// Of a film also that it shows none: a film without a note is stitched again before it is used once more.
+  /// Records the damage that a result shows, and for a film also that it shows none: a film without a note is stitched
+  /// again before it is used once more.
   private func record(
     _ damage: ShownDamage, of lease: Lease, _ content: Content
   ) async {

@@ -8,7 +8,7 @@ struct FreedMemory: Sendable {
   /// After the last use, and, while one follows another, after the first.
   private static let (delay, longest) = (Duration.seconds(4), Duration.seconds(30))
 
-  /// Of those that are not followed yet.
+  /// The times of the first and of the last of the uses that are not followed yet. Nil: there are none.
   private var uses: (first: Duration, last: Duration)?
 
   /// Something was read, checked or planned that took much memory.

@@ -53,7 +53,7 @@ struct ClaimBatcher: Sendable {
   private var grants: UInt64 = 0
   private var isHeld = false
 
-  /// - Parameter maximumSlots: Of one claim, so that no claim takes long.
+  /// - Parameter maximumSlots: The most slots of one claim, so that no claim takes long.
   init(maximumSlots: Int = 256) {
     self.maximumSlots = maximumSlots
   }

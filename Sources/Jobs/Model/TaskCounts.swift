@@ -11,7 +11,7 @@ struct TaskCounts: Sendable, Equatable {
   /// The most that one of the tasks needs.
   var memory: Int64 = 0
 
-  /// Of tasks as a submission or a plan makes them.
+  /// The counts of tasks as a submission or a plan makes them.
   init(of tasks: [NewTask] = []) {
     for task in tasks { add(task) }
   }

@@ -55,7 +55,7 @@ final class Cutoff: Sendable {
   ///
   /// - Parameters:
   ///   - socket: Nil waits for the time alone.
-  ///   - events: Of `poll`.
+  ///   - events: The events of `poll` that are waited for.
   ///   - milliseconds: Nil waits without a limit.
   func wait(socket: Int32?, for events: Int32 = POLLIN, milliseconds: Int32? = nil) -> Wake {
     var polled = [

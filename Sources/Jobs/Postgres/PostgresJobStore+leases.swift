@@ -106,8 +106,9 @@ extension Statement {
         AND lease.session <= $5)
     """
 
-  /// Of two tasks of a job that end at once, one waits here. What follows in its transaction sees both. A report of a
-  /// lease that is not held waits for nothing. Claims do not wait, because this is not a lock of the job's key.
+  /// Locks a job: the second of two of its tasks that end at once waits here. What follows in its transaction sees
+  /// both. A report of a lease that is not held waits for nothing. Claims do not wait, because this is not a lock of
+  /// the job's key.
   static let lockJob = Statement(
     "lock-job", "SELECT number FROM sheaf.job WHERE id = $1 AND \(isHeld) FOR NO KEY UPDATE")
 

@@ -56,7 +56,7 @@ extension Statement {
   fileprivate static let planningOf = Statement(
     "planning-of", "SELECT planner, until > sheaf.now(), lost FROM sheaf.planning WHERE job = $1")
 
-  /// Of one that is not under way, when it would run out has no meaning.
+  /// Records a planning. If it is not under way, the time at which it would run out has no meaning.
   fileprivate static let recordPlanning = Statement(
     "record-planning",
     """

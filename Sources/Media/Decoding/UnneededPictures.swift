@@ -18,7 +18,7 @@ struct UnneededPictures {
   private var shownAt: Int64
   private let step: Int64
   private let lengthSize: Int
-  /// Of all sequence parameter sets; nil until there is one.
+  /// What all sequence parameter sets state, which are equal; nil until there is one.
   private var sequence: AVCSequence?
   private var isOn = true
   /// The latest time of a packet that is not after the time that is wanted.
@@ -61,7 +61,7 @@ struct UnneededPictures {
 
   private struct Picture {
     var isReference = false
-    /// Of the first slice.
+    /// The frame_num of the first slice. Nil if it cannot be read.
     var frameNumber: Int?
     /// Whether there are units that say more than this picture and messages about it.
     var hasOthers = false

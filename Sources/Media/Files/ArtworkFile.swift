@@ -90,7 +90,7 @@ struct ArtworkWriter {
 
   private let artwork: ArtworkFile
   private let place: Place
-  /// Of an attached picture.
+  /// The stream of an attached picture or file. Nil: the artwork is stored without one.
   private var stream: UnsafeMutablePointer<AVStream>?
 
   private static let description = "Cover (front)"

@@ -20,7 +20,7 @@ package final class CopyMuxer: CaptionMuxer {
     package var rotation: Int?
     /// Whether the track is carried beside those that were asked for: it is enabled only if it is in its file.
     package var isCarried = false
-    /// Of the first picture, such as `01:00:00:00`. Nil: none is stated.
+    /// The timecode of the first picture, such as `01:00:00:00`. Nil: none is stated.
     package var timecode: String?
 
     package init(
@@ -45,7 +45,7 @@ package final class CopyMuxer: CaptionMuxer {
   private var held: [Int: Packet] = [:]
 
   /// - Parameters:
-  ///   - descriptor: Of an empty file. The caller closes it.
+  ///   - descriptor: A descriptor of an empty file. The caller closes it.
   ///   - tracks: In the order of the output.
   ///   - texts: The text tracks, which follow `tracks`.
   ///   - metadata: By libavformat's key, such as `title`.

@@ -121,7 +121,7 @@ package struct CubeFile: Sendable {
   private struct Lines {
     private let bytes: [UInt8]
     private var position: Int
-    /// Of the line that was returned last, from 1 on.
+    /// The number of the line that was returned last, from 1 on; 0 before the first.
     private(set) var number = 0
 
     init(_ bytes: [UInt8]) {

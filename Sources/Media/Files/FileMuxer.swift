@@ -27,7 +27,7 @@ package final class FileMuxer: CaptionMuxer {
   private let container: Container
 
   /// - Parameters:
-  ///   - descriptor: Of an empty file, which can be read if it is a movie. The caller closes it.
+  ///   - descriptor: A descriptor of an empty file, which can be read if it is a movie. The caller closes it.
   ///   - start: The place of the file's first byte in that of the descriptor.
   ///   - name: The output's name, for messages.
   ///   - texts: The text tracks, which follow `tracks`.

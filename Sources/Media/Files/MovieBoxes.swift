@@ -7,7 +7,7 @@ package struct MovieBoxes {
     package var offset: Int64
     /// In bytes, with the box's head. Nil if the box does not fit the file; then it is the last one.
     package var size: Int64?
-    /// Of its head.
+    /// The size of the box's head, in bytes.
     fileprivate var headSize: Int64 = 8
 
     /// The place of what is in it. Nil if the box does not fit the file.

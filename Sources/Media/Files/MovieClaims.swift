@@ -28,7 +28,8 @@ struct MovieClaims {
   private let source: any ByteSource
   private let name: String
   private var boxesLeft = mostBoxes
-  /// Of the track that is being looked at: samples of each chunk, by the first chunk, and the number of chunks.
+  /// What is known of the track that is being looked at: the samples of each chunk, by the first chunk of those that
+  /// have as many, and the number of chunks.
   private var runs: [(first: UInt64, samples: UInt64)] = []
   private var chunkCount: UInt64 = 0
   private var isSound = false

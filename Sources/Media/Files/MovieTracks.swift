@@ -6,7 +6,7 @@ struct MovieTracks {
   struct Track {
     /// The contents of its edit list.
     var editList: [UInt8]?
-    /// Of its first sample description.
+    /// The clean aperture that its first sample description states. Nil: none.
     var cleanAperture: CleanAperture?
     /// The number of the tracks of which one is played. Nil: it is played whatever others are.
     var alternateGroup: Int?

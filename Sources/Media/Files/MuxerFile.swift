@@ -15,12 +15,12 @@ final class MuxerFile {
   private var artwork: ArtworkWriter?
   /// Codes of ISO 639-2 by the number of the track, which are written when a QuickTime file is complete.
   var languages: [Int: String] = [:]
-  /// Of the complete file, in bytes.
+  /// The size of the complete file, in bytes, with the artwork that is added last. Nil if there is none.
   private var size: Int64?
   private var isFinished = false
 
   /// - Parameters:
-  ///   - descriptor: Of an empty file, which can be read if it is a movie. The caller closes it.
+  ///   - descriptor: A descriptor of an empty file, which can be read if it is a movie. The caller closes it.
   ///   - start: The place of the file's first byte in that of the descriptor.
   ///   - name: The file's name, for messages.
   ///   - liveness: Advanced with every packet that is written.

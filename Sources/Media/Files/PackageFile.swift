@@ -10,7 +10,7 @@ internal import SystemSupport
 /// complete. So the package's bytes depend on those of its parts alone, and not on the order in which they came.
 package final class PackageParts {
   private static let name = "a package"
-  /// Of a copy, in bytes.
+  /// The most bytes that are copied at a time.
   private static let step = 1 << 20
 
   private let descriptor: Int32
@@ -18,7 +18,7 @@ package final class PackageParts {
   private var places: [[Range<Int64>]]
   private var end: Int64 = 0
 
-  /// - Parameter descriptor: Of an empty file that can be read. The caller closes it.
+  /// - Parameter descriptor: A descriptor of an empty file that can be read. The caller closes it.
   package init(descriptor: Int32, count: Int) {
     self.descriptor = descriptor
     places = Array(repeating: [], count: count)
@@ -133,7 +133,7 @@ extension ContentPackage {
   }
 
   /// Reads the index of a package.
-  /// - Parameter name: Of the package, for messages.
+  /// - Parameter name: The name of the package, for messages.
   /// - Throws: `.invalidPiece` if it is none.
   package static func read(_ source: any ByteSource, name: String) throws(MediaError) -> ContentPackage {
     let count = Int(min(Int64(greatestEnd), source.byteCount))

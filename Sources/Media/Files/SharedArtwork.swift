@@ -64,7 +64,8 @@ extension Artwork.Format {
     return kept
   }
 
-  /// Of the segments for applications those of JFIF, of ICC profiles and of Adobe, which say what the colours are.
+  /// Whether a segment is kept. The segments for applications are left out but for those of JFIF, of ICC profiles and
+  /// of Adobe, which say what the colours are; so are comments.
   private static func isKept(_ marker: UInt8, _ segment: ArraySlice<UInt8>) -> Bool {
     switch marker {
     case 0xE0: segment.starts(with: "JFIF\0".utf8)

@@ -11,7 +11,7 @@ package final class StoredTrackFormat: @unchecked Sendable {
     var profile: Int32
     var timebase: MediaTime
     var size: PixelSize
-    /// Of pixels or of samples.
+    /// The format of pixels or of samples, by libavutil's number.
     var format: Int32
     var aspect: AspectRatio
     var sampleRate: Int32
@@ -71,11 +71,11 @@ package final class StoredTrackFormat: @unchecked Sendable {
   /// Whether all packets decode to as many samples.
   package var hasEqualFrames: Bool { ["aac", "mp2", "mp3", "ac3"].contains(codec) }
 
-  /// Of pictures; zero for sound.
+  /// The size of the pictures as they are stored, in pixels; zero for sound.
   package var size: PixelSize { identity.size }
   /// Samples a second of each channel; 0 for pictures.
   package var sampleRate: Int { Int(identity.sampleRate) }
-  /// Of sound; 0 for pictures.
+  /// The number of channels of sound; 0 for pictures.
   package var channels: Int { Int(parameters.pointee.ch_layout.nb_channels) }
 
   var keyframeRule: KeyframeRule { KeyframeRule(parameters) }
@@ -93,7 +93,8 @@ package final class StoredTrackFormat: @unchecked Sendable {
     }
   }
 
-  /// Of how many packets at the start a decoder makes no samples: of Vorbis' first one, which the second one overlaps.
+  /// The number of packets at the start from which a decoder makes no samples: 1 for Vorbis, whose second packet
+  /// overlaps the first.
   package var silentPackets: Int { parameters.pointee.codec_id == AV_CODEC_ID_VORBIS ? 1 : 0 }
 
   /// Whether a container states how many samples at the start are decoded and not presented, so that sound may be cut
@@ -180,7 +181,8 @@ package final class StoredTrackFormat: @unchecked Sendable {
 
   /// Sets up a stream of an output for such packets.
   /// - Parameters:
-  ///   - hiddenSamples: Of Opus, in place of what the file of the packets states.
+  ///   - hiddenSamples: The number of hidden samples that Opus is to state, in place of what the file of the packets
+  ///     states. Nil: as that file states.
   ///   - isCarried: Whether the track is enabled only if it is in its file.
   func fill(
     _ stream: UnsafeMutablePointer<AVStream>, of file: MuxerFile, hiddenSamples: Int?, isCarried: Bool = false

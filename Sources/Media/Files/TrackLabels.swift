@@ -15,7 +15,7 @@ extension MuxerFile {
 
   /// States the language of a track, as its code of ISO 639-2 is given.
   ///
-  /// Of QuickTime's two kinds of codes libavformat writes the older alone, which is a list, and it finds few languages
+  /// libavformat writes only the older of QuickTime's two kinds of codes, which is a list, and it finds few languages
   /// in it by their names in ISO 639-2. So the language is written when the file is complete.
   func state(language code: String, of stream: UnsafeMutablePointer<AVStream>) {
     if isQuickTime {

@@ -14,7 +14,7 @@ struct WrittenMovie {
   private let descriptor: Int32
   /// The place of the file's first byte in that of the descriptor.
   private let origin: Int64
-  /// Of the file, in bytes.
+  /// The size of the file, in bytes.
   let size: Int64
   private let name: String
   private let source: any ByteSource

@@ -2,7 +2,7 @@ internal import CMedia
 internal import CompositionModel
 
 extension HDRMetadata {
-  /// Of a picture, or of its track where the picture has none. Nil if neither has any.
+  /// The metadata of a picture, or of its track where the picture has none. Nil if neither has any.
   init?(_ frame: Frame, _ stream: UnsafeMutablePointer<AVStream>) {
     func data(
       _ ofFrame: AVFrameSideDataType, _ ofStream: AVPacketSideDataType, _ least: Int

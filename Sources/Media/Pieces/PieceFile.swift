@@ -19,11 +19,11 @@ private enum PieceFormat {
   static let endRecord: UInt8 = 2
   static let damageRecord: UInt8 = 3
   static let keyframeFlag: UInt32 = 1
-  /// Of the header, in bytes.
+  /// The most bytes of a header.
   static let headerLimit = 1 << 20
-  /// Of the damage record, in bytes.
+  /// The most bytes of a damage record.
   static let damageLimit = 64 << 20
-  /// Of one packet, in bytes: more than the largest picture in the deepest format.
+  /// The most bytes of one packet: more than those of the largest picture in the deepest format.
   static let packetLimit = 1 << 31 - 4096
 
   static func bytes<T: FixedWidthInteger>(_ value: T) -> [UInt8] {
@@ -241,7 +241,7 @@ private struct ByteCursor: ~Copyable {
   private let buffer: UnsafeMutableRawBufferPointer
   private var start = 0
   private var end = 0
-  /// Of the next byte to be taken.
+  /// The place in the source of the next byte to be taken.
   private(set) var offset: Int64 = 0
 
   init(_ source: any ByteSource, capacity: Int = 256 * 1024) {

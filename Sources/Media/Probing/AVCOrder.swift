@@ -25,7 +25,7 @@ struct AVCOrder {
   /// The greatest time of the pictures before the IDR picture that began the period. All are given before it.
   private var earlier = Int64.min
   private var greatest = Int64.min
-  /// Of the last reference picture.
+  /// The frame_num of the last reference picture, and its place in the order of output. Nil: it is not known.
   private var referenceNumber: Int?
   private var referencePlace = 0
 

@@ -4,7 +4,7 @@ package import CompositionModel
 /// Describes the contents of a media file exactly.
 ///
 /// All packets of the video and audio tracks are read. The first and the last packets of each audio track are decoded.
-/// Of each video track only the first frame is decoded, unless the packets do not determine the frames' times (times
+/// Only the first frame of each video track is decoded, unless the packets do not determine the frames' times (times
 /// are missing, doubled or contradictory, or the packets do not show which of them are pictures): then the whole track
 /// is decoded. Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists
 /// place the tracks; in other files, and in movies of sound alone without edit lists, it is the earliest time at which

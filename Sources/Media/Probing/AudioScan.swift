@@ -125,7 +125,7 @@ final class AudioScan {
     return "has no samples that can be decoded: \(packets)" + (firstFailure.map { " (\($0.message))" } ?? "")
   }
 
-  /// Of the file's own clock, to a millisecond.
+  /// A time of the file's own clock in seconds, to a millisecond.
   private func seconds(_ ticks: Int64) -> String {
     "\((Double(ticks) * av_q2d(stream.pointee.time_base) * 1000).rounded() / 1000)"
   }

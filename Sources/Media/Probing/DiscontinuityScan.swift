@@ -31,7 +31,7 @@ struct DiscontinuityScan {
   private struct Track {
     let timebase: AVRational
     var stretches: [Stretch] = []
-    /// Of the last packet, in microseconds and in ticks.
+    /// The decoding time of the last packet, in microseconds and in ticks. Nil: no packet has had one.
     var last: Int64?
     var lastTicks: Int64 = 0
     var step: Int64 = 0

@@ -54,7 +54,8 @@ struct PacketScan {
   private var greatest = Int64.min
   /// Nil for codecs whose packets do not state the types of pictures.
   private var order: PictureOrder?
-  /// Of the first packet, if it is presented and decoding can start at it. Nil if starts are proved by decoding.
+  /// The picture of the first packet, if it is presented and decoding can start at it. Nil if starts are proved by
+  /// decoding.
   private(set) var firstPicture: FirstPicture?
   private let stream: UnsafeMutablePointer<AVStream>
   private let name: String

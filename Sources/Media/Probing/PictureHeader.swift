@@ -204,7 +204,7 @@ struct Bits: BitSource {
   private let bytes: UnsafeRawBufferPointer
   private var offset: Int
 
-  /// - Parameter offset: Of the first bit.
+  /// - Parameter offset: The place of the first bit, counted in bits.
   init(_ bytes: UnsafeRawBufferPointer, from offset: Int = 0) {
     self.bytes = bytes
     self.offset = offset

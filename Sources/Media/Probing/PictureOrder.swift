@@ -25,7 +25,7 @@ struct PictureOrder {
   /// Whether a picture is given after one with a greater stored time.
   private(set) var contradictsTimes = false
   private var lastDecodingTime = Int64.min
-  /// Of the last packet, in ticks.
+  /// The duration of the last packet, in ticks.
   private var lastDuration: Int64 = 0
 
   /// - Parameter isBidirectional: Nil if the packet does not show it.

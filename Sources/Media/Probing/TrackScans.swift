@@ -10,7 +10,7 @@ final class TrackScans {
     case video(PacketScan)
     /// Its error in its place if its codec cannot be decoded.
     case audio(Result<AudioScan, MediaError>)
-    /// Of captions, what they are too if they can be read, or why they cannot.
+    /// A track of another type; for captions also what they are, if they can be read, or why they cannot.
     case other(MediaType, PacketExtent, Result<CaptionScan, MediaError>?)
     /// No track of the asset.
     case none
@@ -104,7 +104,7 @@ final class TrackScans {
     }
   }
 
-  /// Of a video track. Its scan is moved out.
+  /// The scan of a video track, which is moved out.
   func packets(of stream: UnsafeMutablePointer<AVStream>) throws(MediaError) -> PacketScan {
     let index = Int(stream.pointee.index)
     guard case .video(let scan) = scans[index].scan else {
@@ -115,7 +115,7 @@ final class TrackScans {
     return scan
   }
 
-  /// Of an audio track. Throws why it cannot be decoded.
+  /// The scan of an audio track. Throws why it cannot be decoded.
   func sound(of stream: UnsafeMutablePointer<AVStream>) throws(MediaError) -> AudioScan {
     guard case .audio(let scan) = scans[Int(stream.pointee.index)].scan else {
       throw MediaError(

@@ -8,7 +8,7 @@ final class AudioPieceEncoder {
   private let settings: AudioSettings
   private let place: PiecePlace
   private let liveness: Liveness?
-  /// Of the sound.
+  /// The number of samples of each channel of the sound.
   private let sampleCount: Int64
   private var encoder: AudioEncoder
   private var writer: PieceWriter

@@ -11,7 +11,7 @@ final class LoudnessMeter {
   private var state: UnsafeMutablePointer<ebur128_state>?
   private let channels: Int
   private var interleaved: [Float] = []
-  /// Of the next sample.
+  /// The number of the next sample, which is negative before the sound's first one.
   private var position: Int
   /// The samples that are not measured after this one. Nil: all are.
   private let end: Int?
@@ -20,7 +20,8 @@ final class LoudnessMeter {
 
   /// - Parameters:
   ///   - initialPadding: The samples that come before the sound's first one, which are not measured.
-  ///   - sampleCount: Of the sound. What comes after it is not measured. Nil: it is all that comes.
+  ///   - sampleCount: The number of samples of each channel of the sound. What comes after them is not measured. Nil:
+  ///     it is all that comes.
   init(
     sampleRate: Int, channels: Int, initialPadding: Int = 0, sampleCount: Int64? = nil
   ) throws(RenderError) {
@@ -99,7 +100,7 @@ final class LoudnessMeter {
 struct Mastering: Equatable {
   /// Decibels.
   var gain = 0.0
-  /// Of the limiter, in decibels of full scale. Nil: there is none.
+  /// The ceiling of the limiter, in decibels of full scale. Nil: there is no limiter.
   var ceiling: Double?
   /// Decibels by which the sound is lowered besides, by the number of the meter's block: few short places whose peaks a
   /// codec makes too high.
@@ -129,7 +130,7 @@ struct Mastering: Equatable {
   /// target of those that keep the true peak.
   /// - Parameters:
   ///   - encoded: What was found for the mix that a codec has changed too much: the search starts there.
-  ///   - dips: Of the mastering.
+  ///   - dips: The dips of the mastering.
   ///   - measure: Measures the whole mix with a mastering.
   static func find(
     _ target: LoudnessTarget, after encoded: Found? = nil, dips: [Int: Double] = [:],

@@ -9,7 +9,7 @@ final class MasteredMix {
   /// How many samples the limiter is late: they are dropped before the first.
   private var discarded = 0
   private let dips: Dips
-  /// Of the next sample.
+  /// The number of the next sample. The first is 0.
   private var position = 0
 
   init(_ mixer: FilmMixer, _ mastering: Mastering, sampleRate: Int, channels: Int) throws(RenderError) {
@@ -62,7 +62,7 @@ struct Dips {
   /// Samples after those over which the sound comes to its own level again.
   private static let ramp = 1024
 
-  /// - Parameter samples: Of the film, which are the first of the block.
+  /// - Parameter samples: The samples of the film that the first ones of the block are.
   func apply(to block: SampleBlock, _ samples: Range<Int>) {
     guard !decibels.isEmpty else { return }
     let (length, reach) = (LoudnessMeter.blockLength, Self.margin + Self.ramp)

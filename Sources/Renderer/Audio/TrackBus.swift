@@ -15,7 +15,7 @@ final class TrackBus {
   let block: SampleBlock
 
   /// - Parameters:
-  ///   - samples: Of the composition; those that are rendered.
+  ///   - samples: The samples of the composition that are rendered.
   ///   - capacity: How many samples are rendered at a time at most.
   init(
     _ track: PlannedAudioTrack, _ task: AudioTask, _ samples: Range<Int64>, opening opener: ClipOpener, capacity: Int

@@ -14,7 +14,7 @@ struct TrackMixer {
   private var next = 0
   private var playing: ClipOpener.OpenClip?
 
-  /// - Parameter samples: Of the composition; those that are mixed.
+  /// - Parameter samples: The samples of the composition that are mixed.
   init(
     _ clips: [PlannedAudioClip], volume: RampList, fades: RampList?, rate: Int, samples: Range<Int64>
   ) throws(TimeError) {

@@ -10,7 +10,7 @@ import Media
 final class VariableStretchStream: SampleStream {
   /// A part of the clip that is heard, or is silent.
   private struct Part {
-    /// Of the clip's samples.
+    /// The range of the clip's samples.
     var samples: Range<Int64>
     var isHeard: Bool
   }
@@ -128,7 +128,7 @@ private final class FollowingStretcher: RunUpStream {
   private let inputBlock: SampleBlock
   private let stretcher: TimeStretcher
   private let first: Int64
-  /// Of the source, at the clip's sample `first`.
+  /// The place in the source of the clip's sample `first`.
   private let origin: VariableStretchStream.Place
   var discarded: Int
   private var sent = 0

@@ -7,7 +7,7 @@ struct SourcePath: Sendable, Equatable {
   /// Samples over which the speed changes linearly. Sample k is at whole + fraction + v · (step + bend / 2 · v), where
   /// v is k - first + elapsed.
   struct Run: Sendable, Equatable {
-    /// Of the clip's samples.
+    /// The number of the run's first sample among the clip's.
     var first: Int64
     /// The place in the source where the speed begins to change so, in samples of the source.
     var whole: Int64

@@ -50,7 +50,7 @@ final class ColourTables {
   private let inputs: [String: any ByteSource]
   private var tables: [String: ColourTable] = [:]
 
-  /// - Parameter inputs: Of the task, by digest.
+  /// - Parameter inputs: The inputs of the task, by digest.
   init(_ inputs: [String: any ByteSource]) {
     self.inputs = inputs
   }

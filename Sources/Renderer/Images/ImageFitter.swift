@@ -8,7 +8,7 @@ import RenderTasks
 final class ImageFitter {
   private static let screen = ColourTags(primaries: "bt709", transfer: "bt709", matrix: "bt709")
 
-  /// Of the pictures, in pixels.
+  /// The size of the pictures, in pixels.
   let size: PixelSize
   /// Whether the pictures may have transparent pixels.
   let hasAlpha: Bool
@@ -27,7 +27,7 @@ final class ImageFitter {
     fitter = SourceFitter(source, format: format)
   }
 
-  /// Of the frames of a film.
+  /// A fitter of the frames of a film.
   convenience init(_ film: VideoTaskFormat, _ output: ImageOutput) {
     let video = VideoFormat(
       size: film.size, pixelFormat: FrameFormat(film.pixelFormat).name, bitDepth: film.pixelFormat.bitDepth,

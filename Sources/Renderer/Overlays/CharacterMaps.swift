@@ -1,6 +1,6 @@
 /// The tables of a font by which characters have glyphs.
 ///
-/// Of Microsoft's tables libass takes the first, which in most fonts is the one that ends at U+FFFF, and without
+/// libass takes the first of Microsoft's tables, which in most fonts is the one that ends at U+FFFF, and without
 /// fontconfig it looks into no other: emoji and rare ideographs would be boxes.
 enum CharacterMaps {
   /// Lets the table of the first 65,536 characters, of each face that has another for all of Unicode, be that one.

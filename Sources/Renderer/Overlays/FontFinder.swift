@@ -131,7 +131,7 @@ private struct Finding {
   private let embedded: [String: EmbeddedFont]
   private let outlines: OpaquePointer?
   private(set) var files: [FontList.File] = []
-  /// Of `files`.
+  /// The bytes of each of `files`.
   private(set) var contents: [[UInt8]] = []
   private var digests: [String: String] = [:]
 
@@ -268,8 +268,8 @@ private struct Finding {
     return runs
   }
 
-  /// - Parameter pattern: Of the font as Pango prepared it for the text. The properties of the font itself are looked
-  ///   up: those of the pattern may be what was asked for.
+  /// - Parameter pattern: The pattern of the font as Pango prepared it for the text. The properties of the font itself
+  ///   are looked up: those of the pattern may be what was asked for.
   private mutating func font(
     _ pattern: OpaquePointer, _ path: String, _ index: Int
   ) throws(RenderError) -> PlannedFont {

@@ -12,7 +12,8 @@ final class MovingOverlay {
   private let fitter: SourceFitter
   private let placement: OverlayPlacement
   private let format: VideoTaskFormat
-  /// Of the frame that was drawn last, which may be shown again; nil outside of the frame.
+  /// The timestamp and the picture of the frame that was drawn last, which may be shown again. The picture is nil if it
+  /// is outside of the film's frame.
   private var latest: (pts: Int64, picture: LayerPicture?)?
 
   init(

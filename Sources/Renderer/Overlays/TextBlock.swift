@@ -47,7 +47,7 @@ final class TextBlock {
     self.init(text, layout: layout, wrapWidth: wrapWidth)
   }
 
-  /// - Parameter layout: Of the same text at the same size.
+  /// - Parameter layout: The layout of the same text at the same size.
   init(_ text: StyledText, layout: TextLayout, wrapWidth: Int) {
     style = text
     self.text = layout

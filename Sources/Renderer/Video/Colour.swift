@@ -23,7 +23,7 @@ struct YCbCrMatrix: Sendable, Hashable {
     graphics = path.isSame ? nil : path
   }
 
-  /// Of a source whose tags are complete.
+  /// The matrix of a source whose tags are complete.
   init(_ tags: ColourTags, depth: Int) {
     (red, blue) = YCbCrMatrix.weights[tags.matrix ?? ""] ?? (0.2126, 0.0722)
     isFullRange = tags.isFullRange

@@ -56,7 +56,7 @@ struct LightPath {
 
   /// What light is multiplied by, as a function of its brightness.
   fileprivate struct Gain {
-    /// Of red, green and blue in brightness. Nil: it is the greatest of them.
+    /// The weights of red, green and blue in brightness. Nil: brightness is the greatest of them.
     var weights: [Double]?
     var factor: (Double) -> Double
   }
@@ -200,7 +200,7 @@ final class ColourConversion {
     }
   }
 
-  /// Of texts in a film. Nil if the film has the colours of texts.
+  /// The conversion of texts to a film's colours. Nil if the film has the colours of texts.
   static func graphics(_ format: VideoTaskFormat) -> ColourConversion? {
     let path = ColourPath(graphicsIn: format.colour, size: format.size)
     return path.isSame ? nil : ColourConversion(LightPath(path, toneMapping: .bt2390))

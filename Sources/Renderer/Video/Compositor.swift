@@ -24,7 +24,7 @@ struct Compositor {
     /// A wipe, a slide, a push, a circle or a luma transition.
     let kind: TransitionKind
     let progress: Double
-    /// Of a luma transition.
+    /// The matte of a luma transition. Nil for another kind.
     let levels: MatteLevels?
   }
 

@@ -38,7 +38,7 @@ struct StackCompositor: Hashable {
   var content: Content
   /// Nil if the picture does not depend on time.
   var moment: Moment?
-  /// Of the compositor's metadata tracks, as far as they have a value.
+  /// The values of the compositor's metadata tracks, as far as they have one.
   var metadata: [TrackID: MetadataValue] = [:]
 
   /// In the order of the content.

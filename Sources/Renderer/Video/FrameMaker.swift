@@ -48,7 +48,7 @@ package final class FrameMaker {
     var background: Color
     /// Bottom first.
     var items: [Item]
-    /// Of the composited layers.
+    /// The filters of the composited layers, in order.
     var filters: [Filter<Double>]
 
     func prefix(_ count: Int) -> CompositeKey {

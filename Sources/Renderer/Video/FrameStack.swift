@@ -9,7 +9,7 @@ struct FrameStack: Hashable {
   var layers: [StackLayer]
   /// Bottom first; indices in `VideoTask.overlays`.
   var overlays: [StackOverlay]
-  /// Of the composited layers, in order.
+  /// The filters of the composited layers, in order.
   var filters: [Filter<Double>] = []
 }
 
@@ -70,7 +70,7 @@ struct ClipUse: Hashable {
   var fit: Fit
   /// In 1/16384; never zero.
   var weight: Int
-  /// Of the fitted picture, in order.
+  /// The filters of the fitted picture, in order.
   var filters: [Filter<Double>] = []
   /// Nil: fitted into the whole frame.
   var placement: Placement? = nil
@@ -93,7 +93,7 @@ struct MaskUse: Hashable {
 
 struct StackOverlay: Hashable {
   var index: Int
-  /// Of a moving overlay, on the asset's timeline.
+  /// The time of a moving overlay, on the asset's timeline. Nil: the overlay does not move.
   var time: Rational?
   /// In 1/16384; never zero.
   var weight: Int

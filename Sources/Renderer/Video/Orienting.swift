@@ -66,7 +66,8 @@ extension Orientation {
 
 extension Frame {
   /// Writes a part, which starts on a chroma sample, plane by plane to a frame of the upright size.
-  /// - Parameter pixelBytes: Of this frame's format; see `FrameFormat.pixelBytes`.
+  /// - Parameter pixelBytes: The bytes of a pixel in each plane of this frame's format; see
+  ///   `FrameFormat.pixelBytes(swappingAxes:)`.
   func copyUpright(_ part: PixelRect, _ steps: OrientationSteps, pixelBytes: [Int], into target: Frame) {
     let shift = format.chromaShift
     for (plane, bytes) in pixelBytes.enumerated() {

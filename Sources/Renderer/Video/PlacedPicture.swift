@@ -6,7 +6,7 @@ import RenderTasks
 /// Draws pictures of one source in their places: anywhere between the film's pixels, at any size and angle.
 final class PicturePlacer {
   private let format: VideoTaskFormat
-  /// Of the film.
+  /// The block of the film's luma samples that share one chroma sample.
   let cell: ChromaCell
   let sampler = PlaneSampler()
 
@@ -149,7 +149,7 @@ final class PicturePlacer {
   }
 
   /// - Parameters:
-  ///   - own: Of the source; as many pixels apart as that of the target.
+  ///   - own: The grid of the source, whose samples are as many pixels apart as those of the target.
   ///   - back: From pixels of the film to those of the source.
   private func sample(
     _ source: SamplePlane, _ own: Grid, _ target: SamplePlane, _ grid: Grid, _ back: AffineMatrix, _ used: PixelRect,

@@ -7,7 +7,7 @@ import RenderTasks
 final class RenditionEncoding {
   /// Whether the piece is complete.
   private(set) var isFinished = false
-  /// Of the frames that are encoded.
+  /// The size of the frames that are encoded, in pixels.
   let size: PixelSize
   private var task: VideoTask
   private let place: PiecePlace
@@ -19,7 +19,7 @@ final class RenditionEncoding {
   private var control: BitShareControl?
   private var encoder: VideoEncoder?
   private var writer: PieceWriter?
-  /// Of each packet of this pass, in order of decoding.
+  /// The bits of each packet of this pass, in order of decoding.
   private var packetBits: [Int] = []
 
   /// The parts of a film's limit with which a segment is tried. Encoders keep a limit nearly always. Where one did not,
@@ -118,7 +118,7 @@ final class FrameSizes {
   private var scalers: [PixelSize: FrameScaler] = [:]
   private var made: [PixelSize: Frame] = [:]
 
-  /// - Parameter format: Of the frames that are composited.
+  /// - Parameter format: The format of the frames that are composited.
   init(_ format: VideoTaskFormat) {
     self.format = format
   }

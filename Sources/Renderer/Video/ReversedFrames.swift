@@ -132,7 +132,7 @@ final class ReversedFrames {
 }
 
 extension Frame {
-  /// Of its planes, with the padding of their rows.
+  /// The bytes of all planes, with the padding of their rows.
   fileprivate var byteCount: Int {
     (0..<format.planeCount).reduce(0) { $0 + stride(ofPlane: $1) * extent(ofPlane: $1).rows }
   }

@@ -61,7 +61,7 @@ struct Shape {
 final class ShapedPicture {
   /// In pixels of the composition's frame; whole chroma cells.
   let rect: PixelRect
-  /// Of the size of `rect`. Only what the shape touches is defined.
+  /// The picture, of the size of `rect`. Only what the shape touches is defined.
   let frame: Frame
   let luma: Shape
   let chroma: Shape

@@ -8,7 +8,7 @@ import RenderTasks
 final class SourceFitter {
   private let video: VideoFormat
   private let format: VideoTaskFormat
-  /// Of the film.
+  /// The block of the film's luma samples that share one chroma sample.
   let cell: ChromaCell
   private let title: String
   private let alpha: AlphaMode
@@ -19,7 +19,7 @@ final class SourceFitter {
   private var scalers: [(key: ScalerKey, scaler: FrameScaler)] = []
   /// The latest picture of each fitting, for frames that are shown again.
   private var latest: [Fitting: (pts: Int64, picture: LayerPicture)] = [:]
-  /// Of the latest picture that was a mask.
+  /// The plane of the latest picture that was a mask, and its timestamp, for each kind of mask.
   private var masks: [MaskKind: (pts: Int64, plane: MaskPlane)] = [:]
   private lazy var placer = PicturePlacer(format)
   /// For the blurred copies of pictures, by their size.

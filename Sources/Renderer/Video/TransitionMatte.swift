@@ -23,7 +23,7 @@ struct TransitionMatte {
   private let size: PixelSize
 
   /// The matte of a kind at a progress. Nil for a kind without one.
-  /// - Parameter levels: of a luma transition.
+  /// - Parameter levels: The levels of the matte of a luma transition.
   init?(_ kind: TransitionKind, progress: Double, size: PixelSize, levels: MatteLevels?) {
     self.size = size
     switch kind {
@@ -66,7 +66,7 @@ struct TransitionMatte {
   /// Where the edge is at a progress.
   private struct Edge {
     private let position: Double
-    /// Of shares over a field's values, negated.
+    /// The slope of the shares over a field's values, negated, in 1/16384.
     let slope: Double
 
     /// - Parameters:

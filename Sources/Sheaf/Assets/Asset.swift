@@ -35,7 +35,7 @@ public final class Asset: Sendable {
   }
 
   /// - Parameters:
-  ///   - path: Of a file on this machine. It is not opened before a property is loaded.
+  ///   - path: The path of a file on this machine. It is not opened before a property is loaded.
   ///   - renderer: Where the file is probed.
   public init(path: String, renderer: LocalRenderer = LocalRenderer()) {
     self.path = path
@@ -44,7 +44,7 @@ public final class Asset: Sendable {
   }
 
   /// - Parameters:
-  ///   - url: Of a file on this machine. It is not opened before a property is loaded.
+  ///   - url: The URL of a file on this machine. It is not opened before a property is loaded.
   ///   - renderer: Where the file is probed.
   public convenience init(_ url: URL, renderer: LocalRenderer = LocalRenderer()) {
     self.init(path: url.path, renderer: renderer)
@@ -159,7 +159,7 @@ public struct LoadedAsset: Sendable, Hashable {
   public var description: AssetDescription
 
   /// - Parameters:
-  ///   - path: Of the file on the machine that is to read it.
+  ///   - path: The path of the file on the machine that is to read it.
   ///   - description: From an earlier probe of the file.
   public init(path: String, description: AssetDescription) {
     self.path = path
@@ -214,7 +214,8 @@ extension AssetProperty<[CommonMetadataKey: String]> {
 }
 
 extension AssetProperty<PixelSize> {
-  /// Of the first video track as it is seen: clean aperture, pixel aspect and orientation are applied.
+  /// The size of the default video track as it is seen, in pixels: clean aperture, pixel aspect and orientation are
+  /// applied.
   public static var presentationSize: Self {
     ofMedia("pictures") { (description) throws(SheafError) in
       guard let video = description.defaultTrack(.video)?.video else {

@@ -41,9 +41,9 @@ public struct ExportSettings: Sendable, Hashable {
     /// The part of the stored pictures that players show, in stored pixels, for the containers mov, mp4 and m4v. Nil:
     /// all of them.
     public var cleanAperture: PixelRect?
-    /// Of the track: three letters of ISO 639-2, such as `eng`.
+    /// The language of the track: three letters of ISO 639-2, such as `eng`.
     public var language: String?
-    /// Of the track, for people: at most 200 characters.
+    /// The title of the track, for people: at most 200 characters.
     public var title: String?
 
     public init(
@@ -82,9 +82,9 @@ public struct ExportSettings: Sendable, Hashable {
     public var channels: Int?
     /// Bits a sample, of codecs with such a setting.
     public var bitDepth: Int?
-    /// Of the track: three letters of ISO 639-2, such as `eng`.
+    /// The language of the track: three letters of ISO 639-2, such as `eng`.
     public var language: String?
-    /// Of the track, for people: at most 200 characters.
+    /// The title of the track, for people: at most 200 characters.
     public var title: String?
 
     public init(
@@ -150,7 +150,7 @@ public struct ExportSettings: Sendable, Hashable {
   public var carriedMetadata: MetadataSource?
   /// What a film with the preset `passthrough` has beside the tracks of the edit. Nil: all that the assets have.
   public var carried: [Carried]?
-  /// Of `carriedMetadata`.
+  /// Which of the metadata of `carriedMetadata` are left out. Nil: none.
   public var metadataFilter: MetadataFilter?
   /// Nil: that of `carriedMetadata`, if it has one.
   public var artwork: Artwork?

@@ -32,11 +32,12 @@ public struct VideoComposition: Sendable, Hashable {
   /// They tile the film: the first starts at 0 or before, each starts where the one before it ends, and the last ends
   /// at the film's end or after. Nil: derived.
   public var instructions: [Instruction]?
-  /// Of derived instructions.
+  /// The transitions between tracks, from which instructions are derived.
   public var transitions: [Transition]
   /// Drawn over the composited frame, the first on top.
   public var overlays: [Overlay]
-  /// Of the composited frame without overlays, in order, on the composition's timeline.
+  /// The filters of the composited frame before overlays are drawn, applied in order. Their ramps are on the
+  /// composition's timeline.
   public var filters: [Filter]
   /// Nil: the colours of the first clip.
   public var colorProperties: ColorProperties?
@@ -72,7 +73,7 @@ public struct VideoComposition: Sendable, Hashable {
     public var wantsOverlays: Bool
     /// Makes one picture of the layers. A worker's program has it.
     public var compositor: Compositor?
-    /// Of the composited picture, on the composition's timeline.
+    /// The filters of the composited picture. Their ramps are on the composition's timeline.
     public var filters: [Filter]
 
     public init(
@@ -104,7 +105,7 @@ public struct VideoComposition: Sendable, Hashable {
     /// Nil: drawn over what is below.
     public var blendMode: BlendMode?
     public var mask: Mask?
-    /// Of the fitted picture, in order, on the composition's timeline.
+    /// The filters of the fitted picture, applied in order. Their ramps are on the composition's timeline.
     public var filters: [Filter]
 
     public init(track: TrackID, fit: Fit = .contain) {

@@ -5,7 +5,7 @@ extension ExportSettings {
   public struct Suggestion: Sendable, Hashable {
     /// The kind of file.
     public var container: Container
-    /// Of a frame, as it is stored. Nil: there are no pictures.
+    /// The size of a frame as it is stored, in pixels. Nil: there are no pictures.
     public var size: PixelSize?
     /// Seconds from one frame to the next. Nil: there are no pictures, or they are copied.
     public var frameDuration: MediaTime?

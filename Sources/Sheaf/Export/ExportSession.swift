@@ -47,10 +47,10 @@ public final class ExportSession: Sendable {
 
   /// A film at its place.
   public struct Film: Sendable, Hashable {
-    /// Of the file, or of the folder of several outputs.
+    /// The place of the file, or of the folder of several outputs.
     public var url: URL
     public var frames: Int
-    /// Of several outputs, of all files together.
+    /// The size of the file, or of the files of several outputs together.
     public var bytes: Int
     /// SHA-256 of the file, in hexadecimal digits. Of several outputs it identifies all files together; each has its
     /// own.

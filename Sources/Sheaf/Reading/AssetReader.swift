@@ -26,7 +26,7 @@ public struct AssetReader: Sendable {
   }
 
   /// - Parameters:
-  ///   - path: Of a file on this machine. It is not opened before a track is read.
+  ///   - path: The path of a file on this machine. It is not opened before a track is read.
   ///   - description: What the file contains, from an earlier probe of it.
   public init(path: String, _ description: AssetDescription) {
     self.path = path
@@ -47,7 +47,7 @@ public struct AssetReader: Sendable {
 
   /// The packets of a track as they are stored, in order of decoding.
   /// - Parameters:
-  ///   - track: Of this asset's description.
+  ///   - track: A track of this asset's description.
   ///   - range: On the asset's timeline. Pictures begin with the keyframe from which the one at the range's start can
   ///     be decoded, and sound with what a decoder needs before the start. They end with the last that is decoded or
   ///     presented before the range's end. Of a range in which the track has nothing there are none. Nil: all.

@@ -33,11 +33,12 @@ public struct ImageGenerator: Sendable {
   /// A picture that is larger is made smaller, and keeps its shape. Nil: its own size.
   public var maximumSize: PixelSize?
   public var format: Format
-  /// Of JPEG and WebP: 1 is the smallest file, 100 the best picture, which WebP stores without loss.
+  /// The quality of JPEG and WebP, 1 to 100: 1 is the smallest file, 100 the best picture, which WebP stores without
+  /// loss.
   public var quality = Format.defaultQuality
 
   /// - Parameters:
-  ///   - asset: Of whose default video track the pictures are.
+  ///   - asset: The asset whose default video track has the pictures.
   ///   - format: In which the pictures are encoded.
   ///   - renderer: Nil: that of the asset.
   public init(_ asset: Asset, format: Format = .png, renderer: LocalRenderer? = nil) {

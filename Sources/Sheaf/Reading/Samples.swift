@@ -69,7 +69,7 @@ public struct VideoSample: Sendable {
 
 /// Decoded sound: consecutive samples of every channel.
 public struct AudioSample: Sendable, Hashable {
-  /// Of the first sample, counted in samples from time zero of the asset or the composition.
+  /// The place of the first sample, counted in samples from time zero of the asset or the composition.
   public var position: Int64
   /// Samples a second of each channel.
   public var sampleRate: Int

@@ -33,7 +33,7 @@ public actor AssetWriter {
     public var url: URL
     /// That are presented; 0 without pictures.
     public var frames: Int
-    /// Of each channel; 0 without sound.
+    /// The number of samples of each channel; 0 without sound.
     public var samples: Int64
     public var bytes: Int
   }
@@ -127,7 +127,7 @@ public actor AssetWriter {
   /// several writers in turn would wait for ever; an export with several outputs makes such films of one edit.
   /// - Parameters:
   ///   - settings: What is nil has the default of `docs/document.md` for the container.
-  ///   - size: Of every picture.
+  ///   - size: The size of every picture, in pixels.
   ///   - frameDuration: Seconds from one frame of the film to the next.
   ///   - colour: What the pictures' numbers mean, which is written into the file.
   public func addVideo(
@@ -183,10 +183,9 @@ public actor AssetWriter {
   /// containers pictures begin at a keyframe, and end before one, and sound begins and ends with the nearest packet.
   /// Pictures before the first keyframe, which cannot be decoded, are left out.
   /// - Parameters:
-  ///   - rotation: Of pictures: by how many degrees clockwise players turn them: 0, 90, 180 or 270. Nil: as the format
-  ///     states.
-  ///   - language: Of the track: three letters of ISO 639-2. Nil: that of the format.
-  ///   - title: Of the track, for people: at most 200 characters.
+  ///   - rotation: The degrees clockwise by which players turn pictures: 0, 90, 180 or 270. Nil: as the format states.
+  ///   - language: The language of the track: three letters of ISO 639-2. Nil: that of the format.
+  ///   - title: The title of the track, for people: at most 200 characters. Nil: that of the format.
   /// - Throws: `.invalidEdit` if the container cannot hold the codec, the track's rotation or title, or the film's
   ///   metadata.
   public func addStored(

@@ -15,7 +15,7 @@ public final class PixelBufferPool: Sendable {
 
   /// How many pictures' memory is kept for later ones.
   private static let greatestFreeCount = 8
-  /// Of rows, for vector instructions.
+  /// The alignment of rows in bytes, for vector instructions.
   private static let alignment = 64
 
   private struct Memory: @unchecked Sendable {
@@ -24,7 +24,7 @@ public final class PixelBufferPool: Sendable {
   }
 
   /// - Parameters:
-  ///   - size: Of the luma plane, in pixels.
+  ///   - size: The size of the luma plane, in pixels.
   ///   - format: The planes and the bits of the buffers.
   ///   - colour: What the numbers mean, in libavutil's names.
   public init(size: PixelSize, format: PixelFormat, colour: VideoComposition.ColorProperties = .init()) {

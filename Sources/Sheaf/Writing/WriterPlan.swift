@@ -9,7 +9,7 @@ struct WriterPlan {
   private(set) var export: CompositionModel.ExportSettings
 
   /// - Parameters:
-  ///   - size: Of the pictures as they are appended and stored, whatever the shape of their pixels.
+  ///   - size: The size of the pictures as they are appended and stored, whatever the shape of their pixels.
   ///   - name: The film's, whose extension selects the container.
   init(
     video settings: ExportSettings.Video, size: PixelSize, frameDuration: MediaTime, colour: ColourTags, name: String,

@@ -82,7 +82,7 @@ final class FrameHandler: ChannelDuplexHandler {
   private let activity: ConnectionActivity
   private var share = MemoryBudget.Share.client
 
-  /// Of the frame that is arriving.
+  /// The room for the frame that is arriving. Nil: it has none, or there is no such frame.
   private var memory: MemoryBudget.Reservation?
   /// A frame waits for room.
   private var waiting: MemoryBudget.Request?

@@ -21,7 +21,7 @@ struct FrameDecoder {
   /// A longer frame gets room for this many bytes at a time. A chunk of content gets room at once.
   static let step = FrameLimits.fromWorker.later
 
-  /// Of the length before a frame.
+  /// The number of bytes of the length before a frame.
   private static let prefix = 4
 
   /// The longest frame that is accepted now, in bytes.
@@ -32,7 +32,7 @@ struct FrameDecoder {
   /// The bytes of the frame that there is room for.
   private var room = 0
 
-  /// - Parameter limit: Of the first frame.
+  /// - Parameter limit: The most bytes of the first frame.
   init(limit: Int) {
     self.limit = limit
   }

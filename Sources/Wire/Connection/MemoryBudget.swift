@@ -44,7 +44,7 @@ package final class MemoryBudget: Sendable {
     var request: Request
     var bytes: Int
     var share: Share
-    /// Of a growing frame: its number, and its steps so far.
+    /// The number of the growing frame that the bytes are of, and its steps so far. Nil: they are not of one.
     var growth: Int?
     var earlier: Reservation?
     var grant: @Sendable (Reservation) -> Void

@@ -920,7 +920,7 @@ package nonisolated struct Sheaf_Publish: Sendable {
   /// Clears the value of `lease`. Subsequent reads from it will return its default value.
   package mutating func clearLease() {self._lease = nil}
 
-  /// Of content that was uploaded before.
+  /// The digest of content that was uploaded before.
   package var digest: Data = Data()
 
   package var size: UInt64 = 0
@@ -1287,7 +1287,7 @@ package nonisolated struct Sheaf_Problem: Sendable {
 
   package var message: String = String()
 
-  /// Of a warning that something of the media is not in the film: what, such as track or chapter. Empty: of any other.
+  /// What of the media is not in the film, such as track or chapter. Empty: the warning is about something else.
   package var lost: String = String()
 
   /// The number of the stream in the file that it was of. None: it was not of one stream.
@@ -1318,13 +1318,13 @@ package nonisolated struct Sheaf_StatusQuery: Sendable {
   /// Whether the reply has the job's tasks. Ignored without a job.
   package var withTasks: Bool = false
 
-  /// Of every job: the most that the reply has, at most 1000. 0 is 200.
+  /// The most jobs that a list has, at most 1000. 0 is 200.
   package var limit: UInt32 = 0
 
-  /// Of every job: only those that were submitted before this one. Empty: from the newest on.
+  /// A list has only jobs that were submitted before this one. Empty: from the newest on.
   package var after: String = String()
 
-  /// Of every job: only those in these states. Empty: in any.
+  /// A list has only jobs in these states. Empty: in any.
   package var states: [Sheaf_JobState] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1463,7 +1463,7 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._build = newValue}
   }
 
-  /// Of the files that are probed.
+  /// How many files are probed, and how many there are.
   package var filesDone: UInt32 {
     get {_storage._filesDone}
     set {_uniqueStorage()._filesDone = newValue}
@@ -1491,7 +1491,7 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._audioDone = newValue}
   }
 
-  /// Of the segments that are measured before the film is rendered.
+  /// How many segments are measured, and how many are to be before the film is rendered.
   package var measuredDone: UInt32 {
     get {_storage._measuredDone}
     set {_uniqueStorage()._measuredDone = newValue}

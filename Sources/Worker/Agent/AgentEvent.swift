@@ -27,7 +27,7 @@ struct TaskGrant: Sendable, Hashable {
 /// What a finished task is published as.
 struct TaskResult: Sendable, Hashable {
   var content: Content
-  /// Of the task process. From 0.
+  /// The user and system time of the task process. From 0.
   var cpuMilliseconds: Int64
   /// The damaged media that the result shows, as JSON of `ShownDamage`; empty if there are none.
   var damage: [UInt8] = []

@@ -46,7 +46,7 @@ actor PartialContent {
   private let completed: @Sendable (PartialContent, BlockDigests) async -> Void
 
   /// - Parameters:
-  ///   - file: Of the content's size; holes where nothing has come yet.
+  ///   - file: A file of the content's size, with holes where nothing has come yet.
   ///   - requests: Limits the requests that are under way at a time.
   ///   - completed: Called once, when every byte is there and the digest is right.
   init(

@@ -33,7 +33,7 @@ final class BlockBuffers: Sendable {
     var isLoading = false
     /// Whether it was read ahead, and has not been used.
     var isAhead = false
-    /// Of threads that wait until it is loaded.
+    /// The semaphores of the threads that wait until the block is loaded.
     var waiting: [Semaphore] = []
     var lastUse = 0
   }
@@ -84,7 +84,7 @@ final class BlockBuffers: Sendable {
   /// 16 MiB, whatever the number of inputs. There are more only while as many blocks are being loaded at once.
   private static let maximumCount = 64
   private static let maximumThreads = 2
-  /// Of all inputs together: three groups.
+  /// The most blocks that are read ahead, of all inputs together: three groups.
   private static let maximumAhead = 3 * greatestGroup
 
   private let state = Mutex(State())
@@ -92,7 +92,7 @@ final class BlockBuffers: Sendable {
 
   /// Copies bytes of a block.
   /// - Parameters:
-  ///   - start: Of the bytes in the block.
+  ///   - start: The place of the first byte in the block.
   ///   - load: Called if the block is not there, in this thread.
   func copy(
     _ key: Key, from start: Int, to target: UnsafeMutableRawBufferPointer, load: Load

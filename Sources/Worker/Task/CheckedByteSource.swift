@@ -63,9 +63,9 @@ final class CheckedByteSource: ByteSource {
 
   /// - Parameters:
   ///   - input: Its index in the task's inputs.
-  ///   - size: Of the content, in bytes.
+  ///   - size: The size of the content, in bytes.
   ///   - name: What messages call the file.
-  ///   - buffers: Of all inputs of the task.
+  ///   - buffers: The buffers of all inputs of the task.
   ///   - inputCount: The number of those. Of each input, fewer blocks are read ahead if there are more inputs.
   init(
     file: OpenFile, input: Int, size: Int64, name: String, digests: Digests, agent: AgentConnection,

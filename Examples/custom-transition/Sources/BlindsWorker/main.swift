@@ -12,7 +12,7 @@ struct DiagonalBlinds: VideoCompositing {
 
   /// Pixels from one stripe to the next, along a row.
   let period: Double
-  /// Of a stripe's edge, as a part of the stripe.
+  /// The width of a stripe's soft edge, as a part of the stripe.
   let softness: Double
 
   init(parameters: Parameters, size: PixelSize) throws {
