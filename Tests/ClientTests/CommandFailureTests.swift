@@ -17,7 +17,7 @@ struct CommandFailureTests {
     #expect(CommandFailure(error).code.rawValue == Int32(code))
   }
 
-  @Test func aJobThatIsNotDoneHasAReason() throws {
+  @Test func `a job that is not done has a reason`() throws {
     var status = JobStatus(job: "j", state: nil)
     let expected: [(JobState?, CommandFailure.Code?)] = [
       (.done, nil), (.cancelled, .work), (.failed, .work), (.rendering, .work), (.probing, .work),

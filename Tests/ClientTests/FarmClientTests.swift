@@ -45,7 +45,7 @@ import Wire
 
   // MARK: Waiting
 
-  @Test func aWaitGoesOnWhenTheCoordinatorComesBack() async throws {
+  @Test func `a wait goes on when the coordinator comes back`() async throws {
     let farm = ScriptedFarm { message, connection in
       guard case .watchJob = message else { return [] }
       return [.status("j", connection == 1 ? .rendering : .done)]
@@ -67,7 +67,7 @@ import Wire
     await farm.stop()
   }
 
-  @Test func aCoordinatorThatIsAwayForTooLongEndsTheWaitAsUnreachable() async throws {
+  @Test func `a coordinator that is away for too long ends the wait as unreachable`() async throws {
     let farm = ScriptedFarm { _, _ in [.status("j", .rendering), .hangUp] }
     try await farm.start()
     let client = await client(farm, longestOutage: .milliseconds(50))
@@ -81,7 +81,7 @@ import Wire
   }
 
   /// As when its process is stopped: the connection stays open.
-  @Test func aCoordinatorThatSendsNothingMoreCountsAsAway() async throws {
+  @Test func `a coordinator that sends nothing more counts as away`() async throws {
     let farm = ScriptedFarm { message, connection in
       guard case .watchJob = message else { return [] }
       return [.status("j", connection == 1 ? .rendering : .done)]
@@ -98,7 +98,7 @@ import Wire
   }
 
   /// A job whose status does not change for long: what is asked meanwhile is answered.
-  @Test func aCoordinatorThatHasNothingToSendIsAsked() async throws {
+  @Test func `a coordinator that has nothing to send is asked`() async throws {
     let probes = Recorder<Sheaf_ReadContent>()
     let farm = ScriptedFarm { message, _ in
       switch message {
@@ -120,7 +120,7 @@ import Wire
     await farm.stop()
   }
 
-  @Test func aWaitThatIsCancelledCancelsItsJobAndAWatchDoesNot() async throws {
+  @Test func `a wait that is cancelled cancels its job, and a watch does not`() async throws {
     for cancelsJob in [true, false] {
       let farm = ScriptedFarm { message, _ in
         switch message {
@@ -168,7 +168,7 @@ import Wire
 
   // MARK: Submitting
 
-  @Test func aSubmissionThatIsSentAgainIsTheSameOne() async throws {
+  @Test func `a submission that is sent again is the same one`() async throws {
     let farm = ScriptedFarm { message, connection in
       switch message {
       case .findMissing: [.send(.findMissingReply(.init()))]
@@ -191,7 +191,7 @@ import Wire
     await farm.stop()
   }
 
-  @Test func anUploadGoesOnAtTheByteThatTheCoordinatorNames() async throws {
+  @Test func `an upload goes on at the byte that the coordinator names`() async throws {
     let chunk = UInt64(WireProtocol.maximumChunk)
     let media = Data((0..<(3 * Int(chunk) + 17)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
     let farm = ScriptedFarm { message, connection in
@@ -230,7 +230,7 @@ import Wire
     await farm.stop()
   }
 
-  @Test func anUploadThatTheCoordinatorCannotTakeForNowIsBegunAgain() async throws {
+  @Test func `an upload that the coordinator cannot take for now is begun again`() async throws {
     let begins = Recorder<UInt64>()
     let farm = ScriptedFarm { message, _ in
       switch message {
@@ -262,7 +262,7 @@ import Wire
 
   // MARK: Fetching
 
-  @Test func aFetchGoesOnWithTheBytesThatItHasAndReportsTheFilm() async throws {
+  @Test func `a fetch goes on with the bytes that it has and reports the film`() async throws {
     let chunk = WireProtocol.maximumChunk
     // Of chunks that differ, and more than are read at once.
     let atOnce = WireProtocol.readWindow / 2
@@ -292,7 +292,7 @@ import Wire
     await farm.stop()
   }
 
-  @Test(arguments: [false, true]) func aCancelledFetchKeepsWhatCameAndTheNextOneGoesOnThere(
+  @Test(arguments: [false, true]) func `a cancelled fetch keeps what came and the next one goes on there`(
     outputsAreKnown: Bool
   ) async throws {
     let chunk = WireProtocol.maximumChunk
@@ -334,7 +334,7 @@ import Wire
     await farm.stop()
   }
 
-  @Test func aFetchThatIsCancelledBeforeTheFirstBytesLeavesNothing() async throws {
+  @Test func `a fetch that is cancelled before the first bytes leaves nothing`() async throws {
     let film = Sheaf_Content(Content(digest: .of([1, 2, 3]), size: 3))
     let farm = ScriptedFarm { message, _ in
       if case .statusQuery = message { [.status("j", .done, output: film)] } else { [] }
@@ -350,7 +350,7 @@ import Wire
     await farm.stop()
   }
 
-  @Test func aJobThatIsNotDoneIsNotFetched() async throws {
+  @Test func `a job that is not done is not fetched`() async throws {
     let farm = ScriptedFarm { _, _ in [.status("j", .rendering)] }
     try await farm.start()
     let output = try FilmDestination(folder.path("film.mov"), outputs: [])
@@ -360,7 +360,7 @@ import Wire
     await farm.stop()
   }
 
-  @Test func aFilmThatIsLostIsToBeSubmittedAgainAndNotFetched() async throws {
+  @Test func `a film that is lost is to be submitted again and not fetched`() async throws {
     let film = Sheaf_Content(Content(digest: .of([1, 2, 3]), size: 3))
     let farm = ScriptedFarm { message, _ in
       switch message {
@@ -382,7 +382,7 @@ import Wire
 
   // MARK: Retrying and deleting
 
-  @Test func theAnswersToRetryAndDeleteAreReported() async throws {
+  @Test func `the answers to retry and delete are reported`() async throws {
     let farm = ScriptedFarm { message, _ in
       switch message {
       case .retryJob(let retry):

@@ -25,7 +25,7 @@ struct OutputFileTests {
     String(decoding: try Data(contentsOf: folder.url.appendingPathComponent(name)), as: UTF8.self)
   }
 
-  @Test func theFilmAppearsCompleteAndReplacesAnOlderFile() throws {
+  @Test func `the film appears complete and replaces an older file`() throws {
     _ = try folder.write(Data("an older film".utf8), "film.mov")
     let output = try OutputFile(folder.path("film.mov"))
     try output.open().write(Array("the film".utf8))
@@ -35,7 +35,7 @@ struct OutputFileTests {
     #expect(try contents() == ["film.mov"])
   }
 
-  @Test(arguments: [true, false]) func aSymbolicLinkStaysAndItsFileIsWritten(exists: Bool) throws {
+  @Test(arguments: [true, false]) func `a symbolic link stays and its file is written`(exists: Bool) throws {
     try Directories.make(folder.path("disk"))
     if exists { _ = try folder.write(Data("an older film".utf8), "disk/film.mov") }
     #expect(symlink("disk/film.mov", folder.path("second")) == 0)
@@ -48,13 +48,13 @@ struct OutputFileTests {
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path("second")) == "disk/film.mov")
   }
 
-  @Test func aFolderThatTakesNoFilesIsRefusedAtOnce() throws {
+  @Test func `a folder that takes no files is refused at once`() throws {
     let error = #expect(throws: CommandFailure.self) { try OutputFile("/proc/film.mov") }
     #expect(error?.code == .document)
     #expect(error?.message.contains("/proc/film.mov") == true, "\(error?.message ?? "")")
   }
 
-  @Test func anUnfinishedFilmLeavesNothing() throws {
+  @Test func `an unfinished film leaves nothing`() throws {
     do {
       let output = try OutputFile(folder.path("film.mov"))
       try output.open().write(Array("the f".utf8))
@@ -63,7 +63,7 @@ struct OutputFileTests {
     #expect(try contents().isEmpty)
   }
 
-  @Test func aFinishedObjectIsTaken() throws {
+  @Test func `a finished object is taken`() throws {
     let object = try folder.write(Data("the film".utf8), "object")
     try OutputFile(folder.path("film.mov")).take(object, digest: digest)
     #expect(try read("film.mov") == "the film")
@@ -82,7 +82,7 @@ struct OutputFileTests {
   }
 
   /// A film that was copied stays in the store, and is the output by another name.
-  @Test func anOutputThatIsTheFilmItselfIsCheckedAndLeft() throws {
+  @Test func `an output that is the film itself is checked and left`() throws {
     let object = try folder.write(Data("the film".utf8), "object")
     let contents = FileContentCache()
     for _ in 0..<2 {
@@ -105,7 +105,7 @@ struct OutputFileTests {
     #expect(error?.code == .mismatch)
   }
 
-  @Test func aPathThatCannotBeWrittenIsFoundBeforeTheWork() throws {
+  @Test func `a path that cannot be written is found before the work`() throws {
     let file = try folder.write(Data(), "file")
     for (path, words) in [
       (folder.path("no/film.mov"), "the output's folder \(folder.path("no")) does not exist"),
@@ -135,14 +135,14 @@ struct OutputFileTests {
     return reads.all
   }
 
-  @Test func anotherFetchGoesOnWithWhatIsThere() async throws {
+  @Test func `another fetch goes on with what is there`() async throws {
     _ = try folder.write(Data(film.prefix(9)), part)
     #expect(try await fetch() == [9])
     #expect(try read("film.mov") == "the film that is fetched")
     #expect(try contents() == ["film.mov"])
   }
 
-  @Test func damagedBytesOfAnInterruptedFetchAreFetchedAgain() async throws {
+  @Test func `damaged bytes of an interrupted fetch are fetched again`() async throws {
     _ = try folder.write(Data("THE".utf8), part)
     #expect(try await fetch() == [3, 0])
     #expect(try read("film.mov") == "the film that is fetched")
@@ -154,13 +154,13 @@ struct OutputFileTests {
     }
   }
 
-  @Test func aFilmWithOtherBytesIsNeverTheOutput() async throws {
+  @Test func `a film with other bytes is never the output`() async throws {
     let error = await #expect(throws: ContentStoreError.self) { try await fetch(film.map { $0 ^ 1 }) }
     #expect(error?.code == .mismatch)
     #expect(try contents().isEmpty)
   }
 
-  @Test func whatWasFetchedStaysAndNothingIsLeftOfNothing() async throws {
+  @Test func `what was fetched stays and nothing is left of nothing`() async throws {
     let (size, chunk) = (Int64(3 * WireProtocol.maximumChunk), Int64(WireProtocol.maximumChunk))
     let content = Content(digest: digest, size: size)
     for (end, left) in [(chunk, [".film.mov.\(digest.hex).part"]), (0, [])] {
@@ -180,7 +180,7 @@ struct OutputFileTests {
     }
   }
 
-  @Test func whatIsLeftOfOtherFilmsIsRemovedUnlessAProcessFetchesIt() async throws {
+  @Test func `what is left of other films is removed unless a process fetches it`() async throws {
     let names = (0..<2).map { ".film.mov.\(SHA256Digest.of("\($0)".utf8).hex).part" }
     let others = ["\(names[0].dropLast(5))", ".other.mov.\(digest.hex).part", ".film.mov.notes.part"]
     for name in names + others { _ = try folder.write(Data(), name) }
@@ -190,7 +190,7 @@ struct OutputFileTests {
     #expect(try contents() == ([names[1], "film.mov"] + others).sorted())
   }
 
-  @Test func twoProcessesDoNotFetchTheSameFilmToOnePath() async throws {
+  @Test func `two processes do not fetch the same film to one path`() async throws {
     _ = try folder.write(Data(film.prefix(9)), part)
     let fetching = try OpenFile.open(folder.path(part), O_RDWR)
     #expect(flock(fetching.descriptor, LOCK_EX) == 0)
@@ -199,7 +199,7 @@ struct OutputFileTests {
     #expect(try contents() == [part])
   }
 
-  @Test func aNameAsLongAsADiskAllowsCanBeFetched() async throws {
+  @Test func `a name as long as a disk allows can be fetched`() async throws {
     let name = String(repeating: "ä", count: 120) + ".mov"
     let bytes = film
     try await OutputFile(folder.path(name)).download(content) { offset, length in

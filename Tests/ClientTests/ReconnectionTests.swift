@@ -7,7 +7,7 @@ struct ReconnectionTests {
   private let lost = WireError(.closed, "closed")
   private let unreachable = WireError(.unreachable, "no answer")
 
-  @Test func pausesGrowToALimitAndAnAnswerShortensThemAgain() {
+  @Test func `pauses grow to a limit, and an answer shortens them again`() {
     var reconnection = Reconnection()
     let endsNone = reconnection.answered()
     var actions = (0..<7).map { reconnection.failed(lost, at: .seconds($0)) }
@@ -21,7 +21,7 @@ struct ReconnectionTests {
     #expect(actions == [.retry(after: .milliseconds(250), isFirst: true)])
   }
 
-  @Test func anOutageThatIsTooLongEndsTheClientAndAnAnswerStartsItsTimeAgain() {
+  @Test func `an outage that is too long ends the client, and an answer starts its time again`() {
     var reconnection = Reconnection(.init(longestOutage: .seconds(300)))
     var ended: [Bool] = []
     for (answers, second) in [(true, 0), (false, 299), (true, 301), (false, 600), (false, 601)] {
@@ -31,7 +31,7 @@ struct ReconnectionTests {
     #expect(ended == [false, false, false, false, true])
   }
 
-  @Test func aCoordinatorThatHasNeverAnsweredMayHaveAnotherAddress() {
+  @Test func `a coordinator that has never answered may have another address`() {
     for error in [unreachable, lost, WireError(.timeout, "no answer")] {
       var reconnection = Reconnection()
       let action = reconnection.failed(error, at: .zero)
@@ -45,7 +45,7 @@ struct ReconnectionTests {
     }
   }
 
-  @Test func whatAnotherConnectionCannotChangeIsNotTriedAgain() {
+  @Test func `what another connection cannot change is not tried again`() {
     for code in [WireError.Code.refused(.token), .refused(.protocol), .violation, .content] {
       var reconnection = Reconnection()
       _ = reconnection.answered()
@@ -55,7 +55,7 @@ struct ReconnectionTests {
   }
 
   /// Such as in the middle of a frame, or before its hello.
-  @Test func aClientThatWasStoppedForTooLongConnectsAgain() {
+  @Test func `a client that was stopped for too long connects again`() {
     let timeout = WireError(.timeout, "a frame was not completed: only 0 bytes came within 30 s")
     var reconnection = Reconnection()
     _ = reconnection.answered()

@@ -3,7 +3,7 @@ import Testing
 @testable import Client
 
 @Suite struct SilenceWatchTests {
-  @Test func silenceWhileThisProcessWasStoppedDoesNotCount() {
+  @Test func `silence while this process was stopped does not count`() {
     let start = ContinuousClock.now
     func at(_ seconds: Int) -> ContinuousClock.Instant { start + .seconds(seconds) }
     var watch = SilenceWatch(longestGap: .seconds(10), now: start)
@@ -14,7 +14,7 @@ import Testing
     #expect(watch.silence(since: at(65), now: at(69)) == .seconds(4))
   }
 
-  @Test func aPeerThatIsSilentWhileThisProcessRunsIsSilent() {
+  @Test func `a peer that is silent while this process runs is silent`() {
     let start = ContinuousClock.now
     var watch = SilenceWatch(longestGap: .seconds(10), now: start)
     var silence = Duration.zero

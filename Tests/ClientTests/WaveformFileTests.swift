@@ -32,7 +32,7 @@ import Testing
     return try Waveform(OpenFile.open(folder.path("a.wav")), resolution)
   }
 
-  @Test func aFileThatIsNoSoundOf24BitsIsRefused() throws {
+  @Test func `a file that is no sound of 24 bits is refused`() throws {
     #expect(try waveform(wave()).rms.count == 10)
     let wrong: [(Data, String)] = [
       (Data(), "no WAVE file"), (Data("RIFF".utf8), "no WAVE file"), (wave(type: "AVI "), "no WAVE file"),
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func moreThanAMillionPointsAreRefusedAndNotLeftOut() throws {
+  @Test func `more than a million points are refused and not left out`() throws {
     let sound = wave(samples: 20 * 8000)
     #expect(try waveform(sound, .rate(10)).max.count == 200)
     let error = #expect(throws: CommandFailure.self) { try waveform(sound, .rate(100_000)) }

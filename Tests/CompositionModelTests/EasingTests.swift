@@ -8,7 +8,7 @@ import Testing
     .cubicBezier(x1: 0.3, y1: -2, x2: 0.7, y2: 3),
   ]
 
-  @Test(arguments: all) func everyEasingGoesFromNothingToAll(easing: Easing) {
+  @Test(arguments: all) func `every easing goes from nothing to all`(easing: Easing) {
     #expect(easing(0) == 0 && easing(-1) == 0 && easing(1) == 1 && easing(2) == 1)
   }
 
@@ -19,7 +19,7 @@ import Testing
     (.cubicBezier(x1: 0.3, y1: -2, x2: 0.7, y2: 3), 0.3, -2, 0.7, 3),
     (.cubicBezier(x1: 1, y1: 0, x2: 0, y2: 1), 1, 0, 0, 1),
   ])
-  func aCurveIsThatOfItsControlPoints(easing: Easing, x1: Double, y1: Double, x2: Double, y2: Double) {
+  func `a curve is that of its control points`(easing: Easing, x1: Double, y1: Double, x2: Double, y2: Double) {
     func point(_ t: Double, _ a: Double, _ b: Double) -> Double {
       let (p, q) = ((1 - t) * (1 - t), t * t)
       return p * (1 - t) * 0 + 3 * p * t * a + 3 * (1 - t) * q * b + q * t
@@ -33,12 +33,12 @@ import Testing
     }
   }
 
-  @Test func holdChangesAtTheEnd() {
+  @Test func `hold changes at the end`() {
     #expect(Easing.hold(0.999_999) == 0)
     #expect(Easing.linear(0.3) == 0.3)
   }
 
-  @Test(arguments: all) func easingsAreStoredAsDocumentsWriteThem(easing: Easing) throws {
+  @Test(arguments: all) func `easings are stored as documents write them`(easing: Easing) throws {
     let json = try JSONEncoder().encode(easing)
     #expect(try JSONDecoder().decode(Easing.self, from: json) == easing)
     if easing == .easeInOut { #expect(String(decoding: json, as: UTF8.self) == "\"ease-in-out\"") }

@@ -53,7 +53,7 @@ struct BlockListTests {
     "\(store.directory)/blocks/\(digest.hex.prefix(2))/\(digest.hex)"
   }
 
-  @Test func anUploadMakesTheListByWhichWrongBytesAreFound() throws {
+  @Test func `an upload makes the list by which wrong bytes are found`() throws {
     try upload()
     try overwrite(store.path(of: digest))
     // Nothing shows it when the bytes are read, and the list is that of the bytes that were uploaded.
@@ -68,7 +68,7 @@ struct BlockListTests {
     #expect(access(path(ofList: digest), F_OK) != 0)
   }
 
-  @Test func aResumedUploadMakesTheWholeList() throws {
+  @Test func `a resumed upload makes the whole list`() throws {
     do {
       let upload = try store.upload(list.content)
       try upload.write(film.prefix(2_000_000))
@@ -83,7 +83,7 @@ struct BlockListTests {
 
   /// The store is one that an earlier version wrote, or a disk fault has changed the list.
   @Test(arguments: [nil, 0, 8, 70, 300])
-  func aListThatIsMissingOrDamagedIsMadeFromTheWholeContent(flipped: Int?) throws {
+  func `a list that is missing or damaged is made from the whole content`(flipped: Int?) throws {
     try upload()
     let locator = try Self.open(folder)
     if let flipped {
@@ -105,7 +105,7 @@ struct BlockListTests {
     #expect(!store.contains(list.content), "the damaged object is removed")
   }
 
-  @Test func aMediaFileThatChangedWithoutATraceIsReadAgainWhenItIsReported() throws {
+  @Test func `a media file that changed without a trace is read again when it is reported`() throws {
     let path = try folder.write(film, "media/film.mov")
     let mapped = try MappedFile(path)
     #expect(locator.has(list.content, hint: path))
@@ -120,7 +120,7 @@ struct BlockListTests {
     #expect(locator.has(list.content))
   }
 
-  @Test func aDigestThatIsForgottenIsForgottenByOtherProgramsToo() throws {
+  @Test func `a digest that is forgotten is forgotten by other programs too`() throws {
     let directory = folder.path("cache")
     let cache = { FileContentCache(directory: directory) { timespec(tv_sec: time(nil) + 3600, tv_nsec: 0) } }
     let file = try OpenFile.open(folder.path("film"))
@@ -132,7 +132,7 @@ struct BlockListTests {
     #expect(try cache().knownContent(of: file) == list.content)
   }
 
-  @Test func aDamagedSmallObjectIsNotRead() throws {
+  @Test func `a damaged small object is not read`() throws {
     let small = content("a description")
     let upload = try store.upload(small)
     try upload.write(Data("a description".utf8))
@@ -142,7 +142,7 @@ struct BlockListTests {
     #expect(error?.code == .missing && !store.contains(small))
   }
 
-  @Test func listsGoWithTheirContent() throws {
+  @Test func `lists go with their content`() throws {
     try upload()
     let media = Data(repeating: 5, count: 600_000)
     let shared = try OpenFile.open(folder.write(media, "media/other.mov")).blockDigests()

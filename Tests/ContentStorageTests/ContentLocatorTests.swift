@@ -24,7 +24,7 @@ struct ContentLocatorTests {
   private func write(_ text: String, _ name: String) throws -> String { try folder.write(Data(text.utf8), name) }
 
   @Test(arguments: ["/mnt/studio/2024/june/film.mov", "2024/june/film.mov", "june/../2024/june/film.mov"])
-  func aFileIsFoundByTheEndOfItsPath(hint: String) throws {
+  func `a file is found by the end of its path`(hint: String) throws {
     _ = try write("the film", "media/2024/june/film.mov")
     let isFound = locator.has(film, hint: hint)
     // A path with `..` is not searched for.
@@ -36,7 +36,7 @@ struct ContentLocatorTests {
     }
   }
 
-  @Test func onlyTheSameBytesCount() throws {
+  @Test func `only the same bytes count`() throws {
     let file = try write("the cat!", "media/film.mov")
     #expect(!locator.has(film, hint: file))
     _ = try write("the film, longer", "media/film.mov")
@@ -71,7 +71,7 @@ struct ContentLocatorTests {
     #expect(locator.problem(withShared: film)?.reason == "is not there")
   }
 
-  @Test func aFileThatMayNotBeReadSaysSoAndMayBeReadableAgain() throws {
+  @Test func `a file that may not be read says so and may be readable again`() throws {
     let file = try write("the film", "media/film.mov")
     #expect(locator.has(film, hint: file) && locator.problem(withShared: film) == nil)
     #expect(chmod(file, 0) == 0)
@@ -85,7 +85,7 @@ struct ContentLocatorTests {
     #expect(problem?.mayPass == true)
   }
 
-  @Test func nothingOutsideTheRootIsServed() throws {
+  @Test func `nothing outside the root is served`() throws {
     let secret = try write("the film", "secret")
     #expect(!locator.has(film, hint: secret))
     #expect(symlink(secret, root + "/link.mov") == 0)
@@ -94,7 +94,7 @@ struct ContentLocatorTests {
     #expect(!locator.has(film, hint: root + "/pipe"))
   }
 
-  @Test func piecesInAStoreUnderTheRootAreShared() throws {
+  @Test func `pieces in a store under the root are shared`() throws {
     let locator = try ContentLocator(
       store: ContentStore(directory: root + "/store"), mediaRoot: folder.url.path, contents: FileContentCache())
     let upload = try locator.store.upload(film)
@@ -104,7 +104,7 @@ struct ContentLocatorTests {
     #expect(locator.sharedPath(of: film) == "media/store/objects/\(hex.prefix(2))/\(hex)")
   }
 
-  @Test func theRootOfTheFileSystemMayBeTheMediaRoot() throws {
+  @Test func `the root of the file system may be the media root`() throws {
     let file = try write("the film", "film.mov")
     let locator = try ContentLocator(
       store: ContentStore(directory: folder.path("store")), mediaRoot: "/", contents: FileContentCache())
@@ -113,7 +113,7 @@ struct ContentLocatorTests {
   }
 
   /// A hint costs a few look-ups, however long it is.
-  @Test func onlyTheShortestEndsOfALongPathAreSearchedFor() throws {
+  @Test func `only the shortest ends of a long path are searched for`() throws {
     try Directories.make(root + "/a/b")
     _ = try write("the film", "media/a/b/film.mov")
     let long = String(repeating: "x/", count: 2000)
@@ -125,7 +125,7 @@ struct ContentLocatorTests {
     #expect(locator.has(content("the other film"), hint: other), "an absolute path is looked at first")
   }
 
-  @Test func aSharedPathIsLookedUpWithoutTheFile() throws {
+  @Test func `a shared path is looked up without the file`() throws {
     let file = try write("the film", "media/film.mov")
     #expect(locator.sharedPath(of: film) == nil)
     #expect(locator.has(film, hint: file))
@@ -137,7 +137,7 @@ struct ContentLocatorTests {
     #expect(other.sharedPath(of: film) == "film.mov")
   }
 
-  @Test func aLinkToAFileUnderTheRootIsSharedByTheFilesOwnPath() throws {
+  @Test func `a link to a file under the root is shared by the file's own path`() throws {
     let file = try write("the film", "media/film.mov")
     let link = folder.path("link.mov")
     #expect(symlink(file, link) == 0)
@@ -145,7 +145,7 @@ struct ContentLocatorTests {
     #expect(locator.sharedPath(of: film) == "film.mov")
   }
 
-  @Test func aFileThatWasNotReadYetIsVerifiedBeforeItIsServed() throws {
+  @Test func `a file that was not read yet is verified before it is served`() throws {
     let file = try write("the film", "media/film.mov")
     #expect(locator.has(film, hint: file))
     let later = FileContentCache(directory: nil) { timespec(tv_sec: time(nil) + 10, tv_nsec: 0) }
@@ -159,7 +159,7 @@ struct ContentLocatorTests {
     #expect(throws: ContentStoreError.self) { try other.verify(content("nothing").digest) }
   }
 
-  @Test func oneOperationAtATimeRunsForAKey() async throws {
+  @Test func `one operation at a time runs for a key`() async throws {
     let flights = InFlight<Int>()
     let count = Counter()
     let isOpen = AsyncStream.makeStream(of: Void.self)

@@ -32,7 +32,7 @@ struct ContentStoreTests {
     return upload.content.digest
   }
 
-  @Test func anObjectWithOtherBytesThanItsNameIsRemoved() throws {
+  @Test func `an object with other bytes than its name is removed`() throws {
     let digest = SHA256Digest.of("whole".utf8)
     #expect(try !store.removeIfDamaged(digest), "it does not exist")
     try Directories.make(Directories.parent(of: store.path(of: digest)))
@@ -44,7 +44,7 @@ struct ContentStoreTests {
     #expect(store.size(of: digest) == nil)
   }
 
-  @Test func uploadsGoOnAfterTheFolderOfTemporaryFilesIsRemoved() throws {
+  @Test func `uploads go on after the folder of temporary files is removed`() throws {
     try FileManager.default.removeItem(atPath: store.directory + "/temporary")
     #expect(try store.size(of: put("abc")) == 3)
     try FileManager.default.removeItem(atPath: store.directory + "/temporary")
@@ -55,7 +55,7 @@ struct ContentStoreTests {
     #expect(!FileManager.default.fileExists(atPath: store.directory))
   }
 
-  @Test func aStoreThatIsAwayIsNotReplaced() throws {
+  @Test func `a store that is away is not replaced`() throws {
     let bytes = Data(count: 600_000)
     let large = Content(digest: SHA256Digest.of(bytes), size: 600_000)
     let upload = try store.upload(large)
@@ -77,7 +77,7 @@ struct ContentStoreTests {
     #expect(store.absence == nil && store.explained(ContentStoreError(.missing, "gone")).code == .missing)
   }
 
-  @Test func whereAnIdentityComesFromIsKnown() throws {
+  @Test func `where an identity comes from is known`() throws {
     #expect(store.origin == .new)
     let again = try ContentStore(directory: store.directory)
     #expect(again.origin == .recorded && again.identity == store.identity)
@@ -91,7 +91,7 @@ struct ContentStoreTests {
     #expect(!FileManager.default.fileExists(atPath: store.directory + "/identity"))
   }
 
-  @Test func anObjectExistsOnlyWhenItIsComplete() throws {
+  @Test func `an object exists only when it is complete`() throws {
     let digest = SHA256Digest.of("abc".utf8)
     let upload = try store.upload(content("abc"))
     try upload.write(Data("ab".utf8))
@@ -108,7 +108,7 @@ struct ContentStoreTests {
         == "\(store.directory)/objects/ba/ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
   }
 
-  @Test func anUploadThatIsNotAsAnnouncedIsRejected() throws {
+  @Test func `an upload that is not as announced is rejected`() throws {
     let short = try store.upload(content("abc"))
     try short.write(Data("ab".utf8))
     #expect(throws: ContentStoreError(.mismatch, "the upload has 2 bytes instead of the announced 3")) {
@@ -130,7 +130,7 @@ struct ContentStoreTests {
     #expect(try temporaries().isEmpty)
   }
 
-  @Test func manyMayUploadTheSameContentAtOnce() async throws {
+  @Test func `many may upload the same content at once`() async throws {
     let text = String(repeating: "sheaf ", count: 100_000)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<8 {
@@ -148,7 +148,7 @@ struct ContentStoreTests {
     #expect(try temporaries().isEmpty)
   }
 
-  @Test func anUploadThatIsDroppedLeavesNothing() throws {
+  @Test func `an upload that is dropped leaves nothing`() throws {
     do {
       let upload = try store.upload(content("abc"))
       try upload.write(Data("ab".utf8))
@@ -157,7 +157,7 @@ struct ContentStoreTests {
     #expect(try temporaries().isEmpty)
   }
 
-  @Test func onlyOldTemporaryFilesAreRemovedAtTheStart() throws {
+  @Test func `only old temporary files are removed at the start`() throws {
     let old = try folder.write(Data("old".utf8), "store/temporary/1-old")
     _ = try folder.write(Data("young".utf8), "store/temporary/2-young")
     var times = [timespec(tv_sec: time(nil) - 7200, tv_nsec: 0), timespec(tv_sec: time(nil) - 7200, tv_nsec: 0)]
@@ -166,7 +166,7 @@ struct ContentStoreTests {
     #expect(try temporaries() == ["2-young"])
   }
 
-  @Test func aResultIsFoundWhileItsObjectExists() throws {
+  @Test func `a result is found while its object exists`() throws {
     let results = ResultCache(store)
     let fingerprint = SHA256Digest.of("a task".utf8)
     let digest = try put("a piece")
@@ -181,7 +181,7 @@ struct ContentStoreTests {
   }
 
   /// The store of a farm outlives the farm's version.
-  @Test func theFilesOfAStoreInUseAreRead() throws {
+  @Test func `the files of a store in use are read`() throws {
     let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     let fingerprint = SHA256Digest.of("a task".utf8)
     for name in ["objects/ba", "fingerprints/\(fingerprint.hex.prefix(2))", "places/ba"] {
@@ -201,7 +201,7 @@ struct ContentStoreTests {
   }
 
   @Test(arguments: ["", "nonsense", "abc -1 x", "../../etc/passwd 5"])
-  func aDamagedEntryIsIgnored(entry: String) throws {
+  func `a damaged entry is ignored`(entry: String) throws {
     let results = ResultCache(store)
     let fingerprint = SHA256Digest.of("a task".utf8)
     try results.record(content(""), for: fingerprint)
@@ -210,13 +210,13 @@ struct ContentStoreTests {
     #expect(results.result(of: fingerprint) == nil)
   }
 
-  @Test func aFolderThatCannotBeMadeIsReported() throws {
+  @Test func `a folder that cannot be made is reported`() throws {
     let file = try folder.write(Data(), "file")
     let error = #expect(throws: ContentStoreError.self) { try ContentStore(directory: file + "/store") }
     #expect(error?.description == "making the folder \(file)/store failed: Not a directory")
   }
 
-  @Test func aFullDiskIsReportedAsSuch() {
+  @Test func `a full disk is reported as such`() {
     for code in [ENOSPC, EDQUOT, EFBIG] {
       let error = ContentStoreError(SystemError(code, "writing to the content store"))
       #expect(error.code == .outOfSpace && error.description.hasPrefix("no space left on the device"))

@@ -36,7 +36,7 @@ struct FileContentCacheTests {
     return read.value > 0
   }
 
-  @Test func aFileIsReadOnce() throws {
+  @Test func `a file is read once`() throws {
     let cache = cache()
     #expect(try cache.knownContent(of: file) == nil)
     #expect(try isRead(by: cache))
@@ -44,7 +44,7 @@ struct FileContentCacheTests {
     #expect(try cache.knownContent(of: file) == content("the film"))
   }
 
-  @Test func aFileThatChangedJustNowIsReadAgain() throws {
+  @Test func `a file that changed just now is read again`() throws {
     let cache = cache(after: 0)
     #expect(try isRead(by: cache))
     #expect(try isRead(by: cache), "it could have changed within the step of the file's times")
@@ -52,7 +52,7 @@ struct FileContentCacheTests {
     #expect(try isRead(by: self.cache(after: -1)))
   }
 
-  @Test func aFileThatHasChangedIsReadAgain() throws {
+  @Test func `a file that has changed is read again`() throws {
     let cache = cache()
     #expect(try isRead(by: cache))
     _ = try folder.write(Data("the cat!".utf8), "film")
@@ -60,7 +60,7 @@ struct FileContentCacheTests {
     #expect(try cache.content(of: other) == content("the cat!"))
   }
 
-  @Test func anotherProgramKnowsWhatThisOneRead() throws {
+  @Test func `another program knows what this one read`() throws {
     let directory = folder.path("cache")
     let (first, second) = (cache(directory: directory), cache(directory: directory))
     #expect(try isRead(by: first))
@@ -70,7 +70,7 @@ struct FileContentCacheTests {
   }
 
   @Test(arguments: ["nonsense\n", "1 2 3 4 5 6 7 \(content("").digest) 0123456789abcdef\n", "\u{0}\u{0}\u{0}", ""])
-  func aDamagedTableIsIgnoredAndUsedAgain(text: String) throws {
+  func `a damaged table is ignored and used again`(text: String) throws {
     let directory = folder.path("cache")
     try Directories.make(directory)
     _ = try folder.write(Data(text.utf8), "cache/digests")
@@ -79,7 +79,7 @@ struct FileContentCacheTests {
   }
 
   /// A line's digest that a disk fault changed must not be believed.
-  @Test func everyLineIsChecked() throws {
+  @Test func `every line is checked`() throws {
     let directory = folder.path("cache")
     #expect(try isRead(by: cache(directory: directory)))
     var text = try String(contentsOfFile: directory + "/digests", encoding: .utf8)
@@ -89,12 +89,12 @@ struct FileContentCacheTests {
     #expect(try isRead(by: cache(directory: directory)))
   }
 
-  @Test func aFolderThatCannotBeMadeIsDoneWithout() throws {
+  @Test func `a folder that cannot be made is done without`() throws {
     let blocked = try folder.write(Data(), "file") + "/cache"
     #expect(try isRead(by: cache(directory: blocked)))
   }
 
-  @Test func theTableIsBounded() throws {
+  @Test func `the table is bounded`() throws {
     let directory = folder.path("cache")
     try Directories.make(directory)
     let line = String(repeating: "x", count: 199) + "\n"
@@ -105,7 +105,7 @@ struct FileContentCacheTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["digests"])
   }
 
-  @Test func manyWhoAskAtOnceReadTheFileOnce() async throws {
+  @Test func `many who ask at once read the file once`() async throws {
     let large = try folder.create("large")
     try large.truncate(atOffset: 16 << 20)
     let file = try OpenFile.open(folder.path("large"))
@@ -126,7 +126,7 @@ struct FileContentCacheTests {
     #expect(ends.value == 2, "the last mebibyte, and the end")
   }
 
-  @Test func theTableOfRecentEntriesDropsTheOldest() {
+  @Test func `the table of recent entries drops the oldest`() {
     var table = RecentTable<Int, Int>(maximumCount: 4)
     for key in 0..<3 { table.insert(key, for: key) }
     #expect(table.value(for: 0) == 0)

@@ -25,7 +25,7 @@ struct ResumedUploadTests {
     try FileManager.default.contentsOfDirectory(atPath: store.directory + "/temporary")
   }
 
-  @Test func anUploadGoesOnWhereAnInterruptedOneEnded() throws {
+  @Test func `an upload goes on where an interrupted one ended`() throws {
     do { try store.upload(film).write(bytes[..<part]) }
     let upload = try store.upload(film)
     #expect(upload.resumed == part)
@@ -39,7 +39,7 @@ struct ResumedUploadTests {
 
   /// The second upload is that of another coordinator, or of the same worker over a connection that is not known to be
   /// dead.
-  @Test func aSecondUploadAtTheSameTimeHasAFileOfItsOwn() throws {
+  @Test func `a second upload at the same time has a file of its own`() throws {
     let first = try store.upload(film)
     try first.write(bytes[..<part])
     let second = try ContentStore(directory: store.directory).upload(film)
@@ -78,7 +78,7 @@ struct ResumedUploadTests {
   private func exist(_ paths: [String]) -> [Bool] { paths.map { access($0, F_OK) == 0 } }
 
   /// Uploads at the same time must not count on the same space, whichever coordinator they come to.
-  @Test func uploadsReserveTheSpaceThatTheyWillWriteOnTheDisk() throws {
+  @Test func `uploads reserve the space that they will write on the disk`() throws {
     let (first, second) = (try coordinator(), try coordinator())
     let upload = try reserve("a", 5, at: first)
     #expect(try second.availableBytes() == 3 << 20)
@@ -98,7 +98,7 @@ struct ResumedUploadTests {
     #expect(throws: ContentStoreError.self) { try reserve("c", .max >> 20, at: first) }
   }
 
-  @Test func whatInterruptedUploadsLeftGoesWhenTheRoomIsNeeded() throws {
+  @Test func `what interrupted uploads left goes when the room is needed`() throws {
     let store = try coordinator()
     let remains = [try leaveRemains("young", hoursAgo: 1), try leaveRemains("old", hoursAgo: 2)]
     let open = try store.upload(film)
@@ -116,7 +116,7 @@ struct ResumedUploadTests {
     #expect(store.contains(film), "an open upload keeps what it has written")
   }
 
-  @Test func damagedRemainsAreRemovedAndTheUploadMayBeRepeated() throws {
+  @Test func `damaged remains are removed and the upload may be repeated`() throws {
     do { try store.upload(film).write(bytes[..<part]) }
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: store.partialPath(of: film.digest)))
     try file.write(contentsOf: Data("damage".utf8))
@@ -133,7 +133,7 @@ struct ResumedUploadTests {
     #expect(store.contains(film))
   }
 
-  @Test func remainsThatAreLongerThanTheContentAreNotUsed() throws {
+  @Test func `remains that are longer than the content are not used`() throws {
     do { try store.upload(film).write(bytes[..<part]) }
     let shorter = try store.upload(Content(digest: film.digest, size: 1 << 20))
     #expect(shorter.resumed == 0)

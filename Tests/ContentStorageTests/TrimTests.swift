@@ -34,14 +34,14 @@ struct TrimTests {
 
   private func exists(_ content: Content) -> Bool { store.size(of: content.digest) != nil }
 
-  @Test func whatWasNotUsedForLongestGoesFirst() throws {
+  @Test func `what was not used for longest goes first`() throws {
     let contents = try (1...4).map { try put("\($0)", hoursAgo: $0) }
     #expect(try store.trim(to: .max, keeping: []) == 0)
     #expect(try store.trim(to: 2 * 65_536, keeping: []) == 2 * 65_536)
     #expect(contents.map(exists) == [true, true, false, false])
   }
 
-  @Test func beingFoundOrReadIsAUse() throws {
+  @Test func `being found or read is a use`() throws {
     let (found, read, other) = try (put("a", hoursAgo: 9), put("b", hoursAgo: 8), put("c", hoursAgo: 1))
     #expect(store.contains(found))
     let locator = try ContentLocator(store: store, mediaRoot: nil, contents: FileContentCache())
@@ -50,13 +50,13 @@ struct TrimTests {
     #expect([found, read, other].map(exists) == [true, true, false])
   }
 
-  @Test func whatIsNeededOrHasJustArrivedStays() throws {
+  @Test func `what is needed or has just arrived stays`() throws {
     let (needed, new, old) = try (put("a", hoursAgo: 9), put("b", hoursAgo: 0), put("c", hoursAgo: 1))
     #expect(try store.trim(to: 0, keeping: [needed.digest]) == 65_536)
     #expect([needed, new, old].map(exists) == [true, true, false])
   }
 
-  @Test func resultsAndPlacesOfRemovedContentGo() throws {
+  @Test func `results and places of removed content go`() throws {
     let results = ResultCache(store)
     let (kept, removed) = try (put("a", hoursAgo: 1), put("b", hoursAgo: 2))
     let (first, second) = (SHA256Digest.of("first".utf8), SHA256Digest.of("second".utf8))
@@ -77,7 +77,7 @@ struct TrimTests {
     #expect(access(store.entry("places", away), F_OK) == 0, "an open job needs it")
   }
 
-  @Test func anEntryWithoutContentGoesEvenIfNothingElseDoes() throws {
+  @Test func `an entry without content goes even if nothing else does`() throws {
     let fingerprint = SHA256Digest.of("a task".utf8)
     try ResultCache(store).record(content("removed by hand"), for: fingerprint)
     #expect(try store.trim(to: .max, keeping: []) == 0)
@@ -87,7 +87,7 @@ struct TrimTests {
     #expect(access(store.entry("fingerprints", fingerprint), F_OK) != 0)
   }
 
-  @Test func whatInterruptedUploadsLeftIsKeptForADay() throws {
+  @Test func `what interrupted uploads left is kept for a day`() throws {
     let large = Data(count: 2 << 20)
     let partial = store.partialPath(of: SHA256Digest.of(large))
     do { try store.upload(Content(digest: SHA256Digest.of(large), size: 3 << 20)).write(large) }
@@ -100,7 +100,7 @@ struct TrimTests {
     #expect(access(partial, F_OK) != 0)
   }
 
-  @Test func theIdentityIsOneForEveryCoordinatorOfAFolder() async throws {
+  @Test func `the identity is one for every coordinator of a folder`() async throws {
     let directory = folder.path("new")
     let identities = try await withThrowingTaskGroup(of: String.self) { group in
       for _ in 0..<16 { group.addTask { try ContentStore(directory: directory).identity } }
@@ -113,7 +113,7 @@ struct TrimTests {
     #expect(throws: ContentStoreError.self) { try ContentStore(directory: directory) }
   }
 
-  @Test func theFreeSpaceIsThatOfTheDisk() throws {
+  @Test func `the free space is that of the disk`() throws {
     let available = try store.availableBytes()
     let attributes = try FileManager.default.attributesOfFileSystem(forPath: store.directory)
     let expected = try #require(attributes[.systemFreeSize] as? NSNumber).int64Value

@@ -30,7 +30,7 @@ import Wire
     try FileManager.default.moveItem(atPath: store.directory + ".away", toPath: store.directory)
   }
 
-  @Test func nothingIsGrantedOrLostMeanwhileAndTheStatusSaysWhy() async throws {
+  @Test func `nothing is granted or lost meanwhile and the status says why`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render(2)
       try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
@@ -56,7 +56,7 @@ import Wire
     }
   }
 
-  @Test func readsAndUploadsWaitForIt() async throws {
+  @Test func `reads and uploads wait for it`() async throws {
     try await TestCoordinator.run { coordinator in
       let film = try coordinator.keep([1, 2, 3])
       let folder = try TemporaryFolder()
@@ -81,7 +81,7 @@ import Wire
     }
   }
 
-  @Test func noJobIsProbedAgainForIt() async throws {
+  @Test func `no job is probed again for it`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let tasks = try await coordinator.store.tasks(of: job, payloads: false)

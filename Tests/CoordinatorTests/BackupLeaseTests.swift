@@ -14,7 +14,7 @@ struct BackupLeaseTests {
   private let job = JobID("j1")
   private let policy = LeasePolicy(slowness: 0, shortestSlow: .zero, fewestRendered: 1)
 
-  @Test func aStatusHasBothWorkersAndTheProgressOfTheFurtherOne() async throws {
+  @Test func `a status has both workers and the progress of the further one`() async throws {
     try await TestCoordinator.run(policy: policy) { coordinator in
       let (first, backup) = try await leases(coordinator.store)
       let store = coordinator.store

@@ -30,7 +30,7 @@ struct ClaimBatcherTests {
     return claims
   }
 
-  @Test func theFreeSlotsOfABuildAreOneClaim() {
+  @Test func `the free slots of a build are one claim`() {
     var claimBatcher = claimBatcher(("a", 2), ("b", 2))
     let first = claimBatcher.handle(.capacity(holder("a"), 2))
     #expect(first == [claim("a", "a")])
@@ -39,14 +39,14 @@ struct ClaimBatcherTests {
     #expect(end(first[0], granted: [], &claimBatcher) == [claim("a", "b", "a", "b")])
   }
 
-  @Test func eachBuildHasAClaimOfItsOwn() {
+  @Test func `each build has a claim of its own`() {
     var claimBatcher = claimBatcher(("a", 1))
     _ = claimBatcher.handle(.joined(holder("z"), slots: 1, build: "other"))
     #expect(claimBatcher.handle(.capacity(holder("z"), 1)) == [claim("z", build: "other")])
     #expect(claimBatcher.handle(.capacity(holder("a"), 1)) == [claim("a")])
   }
 
-  @Test func theIdlestIsFirst() {
+  @Test func `the idlest is first`() {
     var claimBatcher = claimBatcher(("a", 4), ("b", 8), ("c", 4), maximumSlots: 3)
     _ = claimBatcher.handle(.held(true))
     for (worker, capacity) in [("a", 2), ("b", 8), ("c", 4)] {
@@ -55,7 +55,7 @@ struct ClaimBatcherTests {
     #expect(claimBatcher.handle(.held(false)) == [claim("b", "c", "b")])
   }
 
-  @Test func equalWorkersAreServedInTurn() {
+  @Test func `equal workers are served in turn`() {
     var claimBatcher = claimBatcher(("a", 1), ("b", 1), ("c", 1))
     _ = claimBatcher.handle(.held(true))
     for worker in ["a", "b", "c"] { _ = claimBatcher.handle(.capacity(holder(worker), 1)) }
@@ -73,7 +73,7 @@ struct ClaimBatcherTests {
     #expect(order == ["a", "b", "c", "a", "b", "c"])
   }
 
-  @Test func grantsOnTheirWayToASessionUseItsCapacity() {
+  @Test func `grants on their way to a session use its capacity`() {
     var claimBatcher = claimBatcher(("a", 2))
     let first = claimBatcher.handle(.capacity(holder("a"), 2))
     // Both slots were granted; the session has not reported that yet.
@@ -85,14 +85,14 @@ struct ClaimBatcherTests {
     #expect(claimBatcher.handle(.capacity(holder("a"), 1)) == [claim("a")])
   }
 
-  @Test func aClaimThatCameBackShortIsNotRepeatedUntilSomethingChanges() {
+  @Test func `a claim that came back short is not repeated until something changes`() {
     var claimBatcher = claimBatcher(("a", 8))
     let first = claimBatcher.handle(.capacity(holder("a"), 2))
     #expect(end(first[0], granted: ["a"], left: [("a", 1)], &claimBatcher) == [])
     #expect(claimBatcher.handle(.changed) == [claim("a")])
   }
 
-  @Test func aChangeDuringAClaimIsNotLost() {
+  @Test func `a change during a claim is not lost`() {
     var claimBatcher = claimBatcher(("a", 1))
     let first = claimBatcher.handle(.capacity(holder("a"), 1))
     #expect(claimBatcher.handle(.changed) == [])
@@ -101,14 +101,14 @@ struct ClaimBatcherTests {
     #expect(end(claim("a"), granted: [], &claimBatcher) == [])
   }
 
-  @Test func aSlotThatBecomesFreeIsAReasonToClaim() {
+  @Test func `a slot that becomes free is a reason to claim`() {
     var claimBatcher = claimBatcher(("a", 1))
     let first = claimBatcher.handle(.capacity(holder("a"), 1))
     #expect(end(first[0], granted: ["a"], left: [("a", 0)], &claimBatcher) == [])
     #expect(claimBatcher.handle(.capacity(holder("a"), 1)) == [claim("a")])
   }
 
-  @Test func aWorkerThatHasLeftIsNotClaimedFor() {
+  @Test func `a worker that has left is not claimed for`() {
     var claimBatcher = claimBatcher(("a", 1))
     let first = claimBatcher.handle(.capacity(holder("a"), 1))
     #expect(claimBatcher.handle(.left(holder("a"))) == [])
@@ -116,7 +116,7 @@ struct ClaimBatcherTests {
     #expect(claimBatcher.handle(.changed) == [])
   }
 
-  @Test func anEndOfAnEarlierConnectionDoesNotConcernTheLaterOne() {
+  @Test func `an end of an earlier connection does not concern the later one`() {
     var claimBatcher = claimBatcher(("a", 1))
     _ = claimBatcher.handle(.joined(holder("a", session: 2), slots: 1, build: "b"))
     #expect(claimBatcher.handle(.capacity(holder("a"), 1)) == [])
@@ -125,7 +125,7 @@ struct ClaimBatcherTests {
     #expect(claims == [ClaimBatcher.Claim(build: "b", slots: [holder("a", session: 2)])])
   }
 
-  @Test func nothingIsClaimedWhileClaimsAreHeld() {
+  @Test func `nothing is claimed while claims are held`() {
     var claimBatcher = claimBatcher(("a", 1))
     #expect(claimBatcher.handle(.held(true)) == [])
     #expect(claimBatcher.handle(.capacity(holder("a"), 1)) == [])

@@ -20,7 +20,7 @@ struct ConfigurationTests {
     #expect(try configuration.admit(hello).get().hangMilliseconds == 60_000)
   }
 
-  @Test func tokensAreComparedAsAWhole() {
+  @Test func `tokens are compared as a whole`() {
     #expect(CoordinatorConfiguration.areEqual("secret", "secret"))
     for guess in ["", "s", "secre", "secret2", "Secret", "secretsecret"] {
       #expect(!CoordinatorConfiguration.areEqual("secret", guess))
@@ -38,7 +38,7 @@ struct TaskLabelTests {
     return (TaskLabel(request), assets.map(\.digest))
   }
 
-  @Test func aLabelNamesWhatATaskReads() {
+  @Test func `a label names what a task reads`() {
     let (label, digests) = label(["/media/beach.mp4", "music.wav", "c.mov", "d.mov"])
     #expect(label.probe(digests[0]) == "probe of beach.mp4")
     #expect(label.video(0..<300, of: [digests[0], digests[1], digests[0]]) == "frames 0..299 of beach.mp4, music.wav")
@@ -49,7 +49,7 @@ struct TaskLabelTests {
 }
 
 struct ProbeFingerprintTests {
-  @Test func aProbeDoesNotDependOnTheBuildAndOtherTasksDo() {
+  @Test func `a probe does not depend on the build, and other tasks do`() {
     func fingerprint(_ kind: TaskKind, _ build: String) -> SHA256Digest {
       TaskFingerprint.of(build: build, kind: kind, payload: [1], inputs: [SHA256Digest.of([2])])
     }
@@ -64,7 +64,7 @@ struct UnitTests {
   private func bytes(_ text: String) throws -> Int64? { try Setting.bytes(text, "--store-limit", "SHEAF_STORE_LIMIT") }
   private func time(_ text: String) throws -> Duration? { try Setting.duration(text, "--keep-jobs", "SHEAF_KEEP_JOBS") }
 
-  @Test func sizesAndTimesHaveUnits() throws {
+  @Test func `sizes and times have units`() throws {
     #expect(try bytes("1000000") == 1_000_000)
     #expect(try bytes("500M") == 500 << 20)
     #expect(try bytes("20G") == 20 << 30)
@@ -74,12 +74,13 @@ struct UnitTests {
     #expect(try Setting.bytes(nil, "--store-limit", "SHEAF_STORE_LIMIT", environment: { _ in nil }) == nil)
   }
 
-  @Test(arguments: ["", "G", "-1", "5X", "5 G", "1.5G", "99999999999T", "20g"]) func otherSizesAreRefused(text: String)
-  {
+  @Test(arguments: ["", "G", "-1", "5X", "5 G", "1.5G", "99999999999T", "20g"]) func `other sizes are refused`(
+    text: String
+  ) {
     #expect(throws: SettingError.self) { try bytes(text) }
   }
 
-  @Test(arguments: ["", "7", "d", "7w", "-7d", "99999999d"]) func otherTimesAreRefused(text: String) {
+  @Test(arguments: ["", "7", "d", "7w", "-7d", "99999999d"]) func `other times are refused`(text: String) {
     #expect(throws: SettingError.self) { try time(text) }
   }
 }

@@ -92,7 +92,7 @@ import Wire
     }
   }
 
-  @Test func heartbeatsAreAnsweredOnASlowLinkFullOfContent() async throws {
+  @Test func `heartbeats are answered on a slow link full of content`() async throws {
     let upload = try store.upload(film)
     try upload.write(Data(file.read(at: 0, length: 3 << 20)))
     try upload.finish()
@@ -129,7 +129,7 @@ import Wire
     }
   }
 
-  @Test func anInterruptedUploadGoesOnOverTheNextConnection() async throws {
+  @Test func `an interrupted upload goes on over the next connection`() async throws {
     try await withServer { address in
       let link = try ThrottledLink(to: address.port, bytesPerSecond: 20_000_000)
       await #expect(throws: WireError.self) {
@@ -159,7 +159,7 @@ import Wire
     return (try? partial.lockWithoutWaiting()) == false
   }
 
-  @Test func anUploadWaitsForADiskThatIsAlmostFull() async throws {
+  @Test func `an upload waits for a disk that is almost full`() async throws {
     let minimumFree = Value(Int64.max / 2)
     try await withServer(minimumFree: minimumFree) { address in
       let error = await #expect(throws: WireError.self) {
@@ -173,7 +173,7 @@ import Wire
     }
   }
 
-  @Test func damagedRemainsOfAnUploadAreTemporary() async throws {
+  @Test func `damaged remains of an upload are temporary`() async throws {
     do { try store.upload(film).write(Data(count: 2 << 20)) }
     try await withServer { address in
       try await connect(address) { [film, file, store] exchange, heartbeat in
@@ -188,7 +188,7 @@ import Wire
   }
 
   /// A peer may request again as soon as it has a reply, so that a whole window is always unanswered.
-  @Test func aPeerThatAlwaysUsesTheWholeWindowIsServed() async throws {
+  @Test func `a peer that always uses the whole window is served`() async throws {
     try await withServer { address in
       let hello = Sheaf_Hello.with { $0.role = .worker }
       try await WireClient.withConnection(to: address, hello: hello) { connection, _ in
@@ -209,7 +209,7 @@ import Wire
   }
 
   /// A client cannot report it.
-  @Test func contentThatIsDamagedOnTheDiskIsNotReadByAClientAndIsRemoved() async throws {
+  @Test func `content that is damaged on the disk is not read by a client and is removed`() async throws {
     let upload = try store.upload(film)
     try upload.write(Data(file.read(at: 0, length: 3 << 20)))
     try upload.finish()
@@ -233,7 +233,7 @@ import Wire
     }
   }
 
-  @Test func aPeerThatExceedsTheWindowIsRefused() async throws {
+  @Test func `a peer that exceeds the window is refused`() async throws {
     // No read is answered while the store is away.
     try FileManager.default.moveItem(atPath: store.directory, toPath: store.directory + ".away")
     try await withServer { address in
@@ -256,7 +256,7 @@ import Wire
     }
   }
 
-  @Test func aLongReadComesInParts() async throws {
+  @Test func `a long read comes in parts`() async throws {
     let path = folder.path("media/film.mov")
     #expect(link(folder.path("film"), path) == 0)
     #expect(locator.has(film, hint: path))

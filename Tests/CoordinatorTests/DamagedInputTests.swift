@@ -16,7 +16,7 @@ import Wire
 @Suite(.timeLimit(.minutes(10))) struct DamagedInputTests {
   private let job = TestCoordinator.job
 
-  @Test func aDamagedInputIsRemovedAndTheJobSaysHowToGoOn() async throws {
+  @Test func `a damaged input is removed and the job says how to go on`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let digest = SHA256Digest.of([1, 2, 3])
@@ -38,7 +38,7 @@ import Wire
     }
   }
 
-  @Test func anInputThatIsIntactIsKeptAndItsTaskTriedAgain() async throws {
+  @Test func `an input that is intact is kept and its task tried again`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let digest = SHA256Digest.of([1, 2, 3])
@@ -53,7 +53,7 @@ import Wire
     }
   }
 
-  @Test func damagedPiecesAreAllMadeAgainAndTheJobGoesOn() async throws {
+  @Test func `damaged pieces are all made again and the job goes on`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let piece = try coordinator.keep([7])
@@ -76,7 +76,7 @@ import Wire
     }
   }
 
-  @Test func whatAWorkerReportsNamesMediaAsTheDocumentDoes() async throws {
+  @Test func `what a worker reports names media as the document does`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let digest = SHA256Digest.of([1, 2, 3])
@@ -120,7 +120,7 @@ import Wire
     }
   }
 
-  @Test func aFileThatIsAwayForAWhileFailsNothing() async throws {
+  @Test func `a file that is away for a while fails nothing`() async throws {
     try await check(absence: .seconds(3600)) { coordinator, inputs, media in
       let message = "a file under the media root is not there or cannot be read"
       try await eventually("it is missed") { !coordinator.logs.all(message).isEmpty }
@@ -132,7 +132,7 @@ import Wire
     }
   }
 
-  @Test func aFileThatStaysAwayFailsTheJobWithWhatToDo() async throws {
+  @Test func `a file that stays away fails the job with what to do`() async throws {
     try await check(absence: .zero) { coordinator, _, _ in
       try await eventually("the job has failed") { try await coordinator.store.job(job)?.state == .failed }
       let status = try #require(try await coordinator.service.status.status(of: job))
@@ -143,7 +143,7 @@ import Wire
     }
   }
 
-  @Test func aFileThatCannotBeReadForAWhileFailsNothing() async throws {
+  @Test func `a file that cannot be read for a while fails nothing`() async throws {
     // A loop of links, because no permission stops the tests of a superuser.
     let loop = { @Sendable (path: String) in #expect(symlink(path, path) == 0) }
     try await check(absence: .seconds(3600), loop) { coordinator, inputs, media in
@@ -167,7 +167,7 @@ import Wire
   }
 
   @Test(arguments: Replacement.allCases)
-  func aFileThatWasReplacedFailsTheJobAtOnceWithTheReason(replacement: Replacement) async throws {
+  func `a file that was replaced fails the job at once with the reason`(replacement: Replacement) async throws {
     let replace = { @Sendable (path: String) in
       switch replacement {
       case .folder: try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)

@@ -15,7 +15,7 @@ import Wire
 
 /// The disk of the content store becomes full, and has room again.
 @Suite(.timeLimit(.minutes(10))) struct LowDiskTests {
-  @Test func nothingIsGrantedBelowTheMarkAndTheStatusSaysWhy() async throws {
+  @Test func `nothing is granted below the mark and the status says why`() async throws {
     let free = Mutex<Int64>(429_496_730)
     let wait = "the coordinator's disk has 0.4 GiB free; below 1 GiB no task is granted"
     let configure = { (configuration: inout CoordinatorConfiguration) in configuration.minimumFree = 1 << 30 }
@@ -45,7 +45,7 @@ import Wire
 
 /// The content store's disk has no room for an upload, or is full of what interrupted uploads left.
 @Suite(.timeLimit(.minutes(10))) struct UploadRoomTests {
-  @Test func anUploadThatWaitsForRoomIsShownAndLoggedOnce() async throws {
+  @Test func `an upload that waits for room is shown and logged once`() async throws {
     let size = Mutex<Int64>(16 << 20)
     let configure = { (configuration: inout CoordinatorConfiguration) in configuration.minimumFree = 14 << 20 }
     let diskSize = { @Sendable in size.withLock { $0 } }
@@ -77,7 +77,7 @@ import Wire
     }
   }
 
-  @Test func whatInterruptedUploadsLeftDoesNotHoldUpTasks() async throws {
+  @Test func `what interrupted uploads left does not hold up tasks`() async throws {
     let configure = { (configuration: inout CoordinatorConfiguration) in configuration.minimumFree = 14 << 20 }
     let diskSize = { @Sendable () -> Int64 in 15 << 20 }
     try await TestCoordinator.run(configure: configure, diskSize: diskSize) { coordinator in
@@ -92,7 +92,7 @@ import Wire
     }
   }
 
-  @Test func anUploadWaitsUntilItsSenderHasGivenUp() {
+  @Test func `an upload waits until its sender has given up`() {
     var uploads = WaitingUploads()
     let contents = (1...2).map { Content(digest: SHA256Digest.of([$0]), size: 1) }
     let first = uploads.refused(contents[0], "it is full", now: .zero)
@@ -110,7 +110,7 @@ import Wire
 }
 
 struct DiskSpaceTests {
-  @Test func aDiskIsLowBelowItsMark() {
+  @Test func `a disk is low below its mark`() {
     var disk = DiskSpace(minimum: 100 << 20)
     #expect(!disk.isLow && disk.notice == nil)
     let changes = [99 << 20, 1 << 20].map { disk.measured($0) }

@@ -30,7 +30,7 @@ extension FileSizeTests {
       return try await body()
     }
 
-    @Test func anUploadThatDoesNotFitIsTemporarilyImpossibleAndGoesOnWhenThereIsRoom() async throws {
+    @Test func `an upload that does not fit is temporarily impossible and goes on when there is room`() async throws {
       let folder = try TemporaryFolder()
       let file = try OpenFile.open(folder.path("file"), O_RDWR | O_CREAT)
       let size = Self.limit + 4 << 20

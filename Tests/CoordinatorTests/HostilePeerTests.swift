@@ -86,7 +86,7 @@ import Testing
 
   // A peer that connects again after a damaged hello is admitted, so no damage may be refused as if its sender were
   // wrong.
-  @Test func aHelloWithAnyWrongBitIsRefusedAsDamaged() async throws {
+  @Test func `a hello with any wrong bit is refused as damaged`() async throws {
     try await TestCoordinator.run { coordinator in
       let whole = try stream(hello(coordinator, .client) { $0.name = "host" })
       let length = whole.readableBytes
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func badPeersAreRefusedAndAGoodOneIsServedThroughout() async throws {
+  @Test func `bad peers are refused and a good one is served throughout`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.client { good in
         // Another protocol: its first four bytes are a huge length.
@@ -199,7 +199,8 @@ import Testing
       #""sheet":{"columns":9223372036854775807,"rows":2,"hasTimes":true}"#, "a contact sheet has 1 to 64 columns"
     ),
   ])
-  func numbersOfARequestForPicturesThatNoPictureHasAreProblems(field: String, problem: String) async throws {
+  func `numbers of a request for pictures that no picture has are problems`(field: String, problem: String) async throws
+  {
     try await TestCoordinator.run { coordinator in
       let folder = try TemporaryFolder()
       let path = try folder.write(Data("10".utf8), "a.mov")
@@ -228,13 +229,13 @@ import Testing
     }
   }
 
-  @Test func aPeerThatSendsNothingIsClosedInTime() async throws {
+  @Test func `a peer that sends nothing is closed in time`() async throws {
     try await TestCoordinator.run(helloTimeout: .seconds(1)) { coordinator in
       try await expectRefusal(coordinator, ByteBuffer(bytes: [0, 0]), .unavailable, "no hello within 1 s")
     }
   }
 
-  @Test func anUploadWithAnotherDigestThanAnnouncedIsNotKept() async throws {
+  @Test func `an upload with another digest than announced is not kept`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.client { client in
         let folder = try TemporaryFolder()
@@ -260,7 +261,7 @@ import Testing
     }
   }
 
-  @Test func aWorkerThatComesBackTakesThePlaceOfItsOldConnection() async throws {
+  @Test func `a worker that comes back takes the place of its old connection`() async throws {
     try await TestCoordinator.run { coordinator in
       try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
         old, _ in
@@ -276,7 +277,7 @@ import Testing
     }
   }
 
-  @Test func anEarlierConnectionDoesNotTakeThePlaceOfALaterOne() async throws {
+  @Test func `an earlier connection does not take the place of a later one`() async throws {
     try await TestCoordinator.run { coordinator in
       try await ManualWorker.run(coordinator.hello(.worker, session: 2), at: coordinator) { later in
         try await later.heartbeat(free: 1)
@@ -295,14 +296,14 @@ import Testing
     }
   }
 
-  @Test func theConnectionsOfAWorkerCountFromOne() async throws {
+  @Test func `the connections of a worker count from one`() async throws {
     try await TestCoordinator.run { coordinator in
       try await expectRefusal(
         coordinator, stream(hello(coordinator, .worker) { $0.session = 0 }), .protocol, "count from 1")
     }
   }
 
-  @Test func aWorkerThatSendsNothingIsClosedAfterTheLeaseTime() async throws {
+  @Test func `a worker that sends nothing is closed after the lease time`() async throws {
     let policy = LeasePolicy(heartbeat: .milliseconds(300), lease: .seconds(1))
     try await TestCoordinator.run(policy: policy) { coordinator in
       try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
@@ -313,7 +314,7 @@ import Testing
     }
   }
 
-  @Test func drainingRefusesEveryConnection() async throws {
+  @Test func `draining refuses every connection`() async throws {
     try await TestCoordinator.run { coordinator in
       let error = await #expect(throws: WireError.self) {
         try await coordinator.client { client in

@@ -66,7 +66,7 @@ import Wire
       "export": { "video": { "codec": "ffv1" } } }
     """
 
-  @Test func aPlanHasSegmentsAndReasons() async throws {
+  @Test func `a plan has segments and reasons`() async throws {
     try await TestCoordinator.run { coordinator in
       let worker = ScriptedWorker(coordinator.hello(.worker))
       let reply = try await inspect(document, files: ["a.mov": "10", "b.mov": "11"], at: coordinator, worker: worker)
@@ -85,7 +85,7 @@ import Wire
     }
   }
 
-  @Test func aPlanHasWhatIsCachedEvenIfTheWorkerConnectsLate() async throws {
+  @Test func `a plan has what is cached even if the worker connects late`() async throws {
     try await TestCoordinator.run { coordinator in
       let files = ["a.mov": "10", "b.mov": "11"]
       let worker = ScriptedWorker(coordinator.hello(.worker))
@@ -102,7 +102,7 @@ import Wire
     }
   }
 
-  @Test func aFamilyThatIsNotInstalledIsAWarningOfThePlan() async throws {
+  @Test func `a family that is not installed is a warning of the plan`() async throws {
     try await TestCoordinator.run { coordinator in
       let titled = document.replacing(
         "\"export\": {",
@@ -115,7 +115,7 @@ import Wire
     }
   }
 
-  @Test func aDamagedDescriptionIsMadeAgain() async throws {
+  @Test func `a damaged description is made again`() async throws {
     try await TestCoordinator.run { coordinator in
       let files = ["a.mov": "10", "b.mov": "11"]
       let worker = ScriptedWorker(coordinator.hello(.worker))
@@ -129,7 +129,7 @@ import Wire
     }
   }
 
-  @Test func everyFileThatIsNotMediaIsReportedAtOnce() async throws {
+  @Test func `every file that is not media is reported at once`() async throws {
     try await TestCoordinator.run { coordinator in
       let worker = ScriptedWorker(coordinator.hello(.worker)) { $0.kind == .probe ? .document : nil }
       let reply = try await inspect(document, files: ["a.mov": "10", "b.mov": "11"], at: coordinator, worker: worker)
@@ -138,7 +138,7 @@ import Wire
     }
   }
 
-  @Test func problemsOfTheDocumentAndOfItsMediaAreReportedTogether() async throws {
+  @Test func `problems of the document and of its media are reported together`() async throws {
     try await TestCoordinator.run { coordinator in
       let wrong = document.replacing("\"use\": \"0..4\" }, {", with: "\"use\": \"0..40\" }, {").replacing(
         "\"export\": {", with: "\"exprot\": 1, \"export\": {")
@@ -149,7 +149,7 @@ import Wire
     }
   }
 
-  @Test func anAbandonedInspectionIsCancelledAndNeverPlanned() async throws {
+  @Test func `an abandoned inspection is cancelled and never planned`() async throws {
     let added = Mutex(Duration.zero)
     let clock = { @Sendable in added.withLock { $0 } }
     try await TestCoordinator.run(clock: clock) { coordinator in

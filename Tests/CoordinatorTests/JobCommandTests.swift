@@ -37,7 +37,7 @@ import Wire
     return reply
   }
 
-  @Test func aFailedJobIsTakenUpAgain() async throws {
+  @Test func `a failed job is taken up again`() async throws {
     try await TestCoordinator.run { coordinator in
       #expect(try await retry(at: coordinator).error == "there is no job job")
       try await coordinator.render()
@@ -48,7 +48,7 @@ import Wire
     }
   }
 
-  @Test func aJobWhoseMediaAreGoneIsNotTakenUp() async throws {
+  @Test func `a job whose media are gone is not taken up`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       _ = try await coordinator.store.cancel(job)
@@ -58,7 +58,7 @@ import Wire
     }
   }
 
-  @Test func aJobWhoseMediaCannotBeReadIsNotTakenUpAndSaysWhatToDo() async throws {
+  @Test func `a job whose media cannot be read is not taken up and says what to do`() async throws {
     let media = try TemporaryFolder()
     let path = try media.write(Data([1, 2, 3]), "beach.mp4")
     try await TestCoordinator.run(mediaRoot: media.url.path) { coordinator in
@@ -87,7 +87,7 @@ import Wire
     }
   }
 
-  @Test func aJobWhoseDescriptionsAreGoneIsTakenUpAndProbedAgain() async throws {
+  @Test func `a job whose descriptions are gone is taken up and probed again`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       _ = try await coordinator.store.cancel(job)
@@ -100,7 +100,7 @@ import Wire
     }
   }
 
-  @Test func onlyAJobThatHasEndedIsDeleted() async throws {
+  @Test func `only a job that has ended is deleted`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let refused = try await delete(at: coordinator)
@@ -111,7 +111,7 @@ import Wire
     }
   }
 
-  @Test func aSubmissionThatIsRepeatedIsOneJob() async throws {
+  @Test func `a submission that is repeated is one job`() async throws {
     try await TestCoordinator.run { coordinator in
       let submit = Sheaf_Submit.with {
         let document = """
@@ -135,7 +135,7 @@ import Wire
     }
   }
 
-  @Test func jobsThatEndedLongAgoAreDeleted() async throws {
+  @Test func `jobs that ended long ago are deleted`() async throws {
     let added = Mutex(Duration.zero)
     let clock = { @Sendable in added.withLock { $0 } }
     let configure = { (configuration: inout CoordinatorConfiguration) in
@@ -151,7 +151,7 @@ import Wire
   }
 
   /// Without a limit of the store too.
-  @Test func whatAnUploadLeftLongAgoIsRemoved() async throws {
+  @Test func `what an upload left long ago is removed`() async throws {
     let configure = { (configuration: inout CoordinatorConfiguration) in
       configuration.retentionInterval = .milliseconds(20)
     }
@@ -165,7 +165,7 @@ import Wire
     }
   }
 
-  @Test func aFilmThatIsFetchedIsRecordedAsSuchThoughTheClientLeavesAtOnce() async throws {
+  @Test func `a film that is fetched is recorded as such though the client leaves at once`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let result = try coordinator.keep([7])

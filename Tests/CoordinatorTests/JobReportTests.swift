@@ -28,7 +28,7 @@ struct JobReportTests {
     JobWait.of(summary, workers: workers, disk: disk)?.text ?? ""
   }
 
-  @Test func aJobOfWhichNoTaskRunsHasAReason() {
+  @Test func `a job of which no task runs has a reason`() {
     #expect(reason(summary(), []) == "no worker is connected")
     #expect(
       reason(summary(), [worker("build 2")])
@@ -44,7 +44,7 @@ struct JobReportTests {
     #expect(reason(summary(), [worker("build 1")]) == "no worker with a free slot has taken its tasks yet")
   }
 
-  @Test func aJobWaitsForAWorkerThatHasItsMemory() {
+  @Test func `a job waits for a worker that has its memory`() {
     var waiting = summary()
     waiting.memory = 7 << 30
     var (small, large) = (worker("build 1"), worker("build 1"))
@@ -55,7 +55,7 @@ struct JobReportTests {
     #expect(reason(waiting, [small, large]) == "no worker with a free slot has taken its tasks yet")
   }
 
-  @Test func aJobWaitsForAWorkerWithItsCompositors() {
+  @Test func `a job waits for a worker with its compositors`() {
     let waiting = summary(.probing, build: nil)
     let builds = ["b, compositors blinds:1 ripple:12", "b", "b, compositors blinds:2"]
     func reason(_ compositors: [String], _ builds: [String]) -> String {
@@ -70,7 +70,7 @@ struct JobReportTests {
     #expect(!reason(["blinds", "ripple"], builds).contains("compositor"))
   }
 
-  @Test func aJobIsBoundToTheBuildWithTheMostSlotsThatHasItsCompositors() {
+  @Test func `a job is bound to the build with the most slots that has its compositors`() {
     let builds = ConnectedBuilds(
       ["b", "b", "b, compositors blinds:1", "b, compositors blinds:2 ripple:1"].map { worker($0) })
     #expect(builds.best(with: []) == "b")
@@ -80,7 +80,7 @@ struct JobReportTests {
     #expect(builds.best(with: ["blind"]) == nil)
   }
 
-  @Test func aLongTextKeepsItsBeginningAndItsReason() {
+  @Test func `a long text keeps its beginning and its reason`() {
     let text = "opening " + String(repeating: "a", count: 300) + " failed: Permission denied"
     let shortened = text.shortened(to: 256)
     #expect(shortened.count == 256)
@@ -88,7 +88,7 @@ struct JobReportTests {
     #expect(text.shortened(to: text.count) == text)
   }
 
-  @Test func aJobThatIsProbedSaysHowFarItIs() {
+  @Test func `a job that is probed says how far it is`() {
     let probing = summary(.probing, build: nil, probes: (2, 5), running: 2)
     #expect(reason(probing, [worker("build 1", busy: 2)]) == "2 of 5 files probed")
     let waiting = summary(.probing, build: nil, probes: (0, 5))
@@ -99,14 +99,16 @@ struct JobReportTests {
         == "its files are probed and it is to be planned; if this stays, the coordinator's log has the reason")
   }
 
-  @Test func aJobThatRunsOrHasEndedOrWasSubmittedJustNowWaitsForNothing() {
+  @Test func `a job that runs or has ended or was submitted just now waits for nothing`() {
     #expect(reason(summary(running: 1), [worker("build 1", busy: 2)]).isEmpty)
     #expect(reason(summary(running: 2, away: 1), []).isEmpty)
     #expect(reason(summary(.done), []).isEmpty)
     #expect(reason(summary(age: .zero), [worker("build 1", busy: 2)]).isEmpty)
   }
 
-  @Test(arguments: [AttemptEnd.crashed, .hung, .media]) func aCrashIsNoProblemOfTheDocument(end: AttemptEnd) throws {
+  @Test(arguments: [AttemptEnd.crashed, .hung, .media]) func `a crash is no problem of the document`(end: AttemptEnd)
+    throws
+  {
     var task = RenderTask(
       id: TaskID(job: JobID("j"), ordinal: 1), kind: .video, label: "frames 0..9 of beach.mp4", state: .failed,
       payload: [], inputs: [], fingerprint: SHA256Digest.of([]), cost: 1, work: 10)
@@ -125,7 +127,7 @@ struct JobReportTests {
           ? "" : "frames 0..9 of beach.mp4 failed 3 times: ended by SIGSEGV; \"sheaf retry j\" tries again"))
   }
 
-  @Test func aTaskHasItsLabelAndTheWorkerThatMadeIt() {
+  @Test func `a task has its label and the worker that made it`() {
     var task = RenderTask(
       id: TaskID(job: JobID("j"), ordinal: 1), kind: .video, label: "frames 0..9 of beach.mp4", state: .done,
       payload: [],

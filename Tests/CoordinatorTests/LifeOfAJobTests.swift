@@ -79,7 +79,7 @@ import Wire
     }
   }
 
-  @Test func aJobGoesFromItsDocumentToItsFilm() async throws {
+  @Test func `a job goes from its document to its film`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run { coordinator in
       let worker = ScriptedWorker(coordinator.hello(.worker))
@@ -100,7 +100,7 @@ import Wire
     }
   }
 
-  @Test func theLogSaysWhatBecameOfAJobAndItsTasks() async throws {
+  @Test func `the log says what became of a job and its tasks`() async throws {
     let edit = try Edit(clips: [8, 4])
     try await TestCoordinator.run { coordinator in
       let worker = ScriptedWorker(coordinator.hello(.worker, worker: "anna", slots: 1))
@@ -128,7 +128,7 @@ import Wire
     }
   }
 
-  @Test func jobsOfABuildThatHasLeftAreFinishedByTheNextOne() async throws {
+  @Test func `jobs of a build that has left are finished by the next one`() async throws {
     let edit = try Edit()
     let added = Mutex(Duration.zero)
     let clock = { @Sendable in added.withLock { $0 } }
@@ -160,7 +160,7 @@ import Wire
     }
   }
 
-  @Test func theSameFilmAgainComesFromTheCache() async throws {
+  @Test func `the same film again comes from the cache`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run { coordinator in
       let worker = ScriptedWorker(coordinator.hello(.worker))
@@ -187,7 +187,7 @@ import Wire
   }
 
   /// A byte of the list of fonts, one of a font in it, whose own object is gone, and one of a description.
-  @Test(arguments: [20, -1]) func damagedDescriptionsAndFontsAreFoundAgain(fontByte: Int) async throws {
+  @Test(arguments: [20, -1]) func `damaged descriptions and fonts are found again`(fontByte: Int) async throws {
     let overlay = #", "videoComposition": { "overlays": [ { "text": "Maroubra" } ] }"#
     let edit = try Edit(clips: [8, 4], composition: overlay)
     try await TestCoordinator.run { coordinator in
@@ -224,7 +224,7 @@ import Wire
       composition: #", "videoComposition": { "overlays": [ { "text": "Maroubra" } ] }"#)
   }
 
-  @Test func aJobThatIsMeasuredGoesOnWhenItsDescriptionsAndFontsAreDamagedMeanwhile() async throws {
+  @Test func `a job that is measured goes on when its descriptions and fonts are damaged meanwhile`() async throws {
     let edit = try Self.averaging(300_000)
     try await TestCoordinator.run { coordinator in
       let damaged = Mutex(false)
@@ -253,7 +253,7 @@ import Wire
     }
   }
 
-  @Test func measurementsThatAreDamagedWhileTheJobIsMeasuredAreMadeAgain() async throws {
+  @Test func `measurements that are damaged while the job is measured are made again`() async throws {
     let edit = try Self.averaging(300_000)
     try await TestCoordinator.run { coordinator in
       let measured = Mutex<[SHA256Digest]>([])
@@ -277,7 +277,7 @@ import Wire
     }
   }
 
-  @Test func damagedMeasurementsOfTheCacheAreMadeAgainTogether() async throws {
+  @Test func `damaged measurements of the cache are made again together`() async throws {
     let first = try Self.averaging(300_000)
     let second = try Self.averaging(200_000)
     try await TestCoordinator.run { coordinator in
@@ -298,7 +298,7 @@ import Wire
     }
   }
 
-  @Test func aDiskThatDamagesEveryMeasurementFailsTheJob() async throws {
+  @Test func `a disk that damages every measurement fails the job`() async throws {
     let edit = try Self.averaging(300_000)
     try await TestCoordinator.run { coordinator in
       let last = Mutex<SHA256Digest?>(nil)
@@ -319,7 +319,7 @@ import Wire
 
   // MARK: Damaged media
 
-  @Test func theDamagedMediaOfACachedFilmAreCountedOnce() async throws {
+  @Test func `the damaged media of a cached film are counted once`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run { coordinator in
       let worker = ScriptedWorker(coordinator.hello(.worker))
@@ -351,7 +351,7 @@ import Wire
     }
   }
 
-  @Test func aFilmOfWhichItIsNotKnownWhatDamageItShowsIsStitchedAgain() async throws {
+  @Test func `a film of which it is not known what damage it shows is stitched again`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run { coordinator in
       let worker = ScriptedWorker(coordinator.hello(.worker))
@@ -387,7 +387,9 @@ import Wire
       }, naming: { $0.kind == .stitch ? $0.inputs[1].content?.digest : nil })
   }
 
-  @Test(arguments: [1, 2]) func aPieceThatDoesNotFitIsMadeAgainAndNextTimeAllAre(count: Int) async throws {
+  @Test(arguments: [1, 2]) func `a piece that does not fit is made again, and next time all are`(count: Int)
+    async throws
+  {
     let edit = try Edit()
     try await TestCoordinator.run { coordinator in
       let worker = refusing(count, at: coordinator)
@@ -401,7 +403,7 @@ import Wire
     }
   }
 
-  @Test func aPieceThatNeverFitsFailsTheJobInTheEnd() async throws {
+  @Test func `a piece that never fits fails the job in the end`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run { coordinator in
       let worker = refusing(.max, at: coordinator)
@@ -415,7 +417,7 @@ import Wire
   }
 
   /// A worker cannot make the coordinator remove what is not a piece of its stitch task.
-  @Test func onlyAStitchTaskRefusesPieces() async throws {
+  @Test func `only a stitch task refuses pieces`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run(policy: LeasePolicy(backOff: .milliseconds(10), exclusion: .zero)) { coordinator in
       let pieces = Mutex<[SHA256Digest]>([])
@@ -438,7 +440,7 @@ import Wire
 
   // MARK: Fonts
 
-  @Test func aListOfFontsThatIsNotThatOfTheTextsFailsTheJob() async throws {
+  @Test func `a list of fonts that is not that of the texts fails the job`() async throws {
     let overlay = #", "videoComposition": { "overlays": [ { "text": "Maroubra", "font": "Wrong" } ] }"#
     let edit = try Edit(clips: [8], composition: overlay)
     try await TestCoordinator.run { coordinator in
@@ -451,7 +453,7 @@ import Wire
 
   /// The object of a font, in the midst of the measurements and of the rendering.
   @Test(arguments: [Sheaf_TaskKind.measure, .video])
-  func aFontThatIsDamagedMeanwhileIsCopiedAgain(kind: Sheaf_TaskKind) async throws {
+  func `a font that is damaged meanwhile is copied again`(kind: Sheaf_TaskKind) async throws {
     let edit = try Self.averaging(300_000)
     try await TestCoordinator.run { coordinator in
       let font = SHA256Digest.of(ScriptedWorker.font)
@@ -475,7 +477,7 @@ import Wire
     }
   }
 
-  @Test func anotherBuildRendersEverythingAgain() async throws {
+  @Test func `another build renders everything again`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run { coordinator in
       let old = ScriptedWorker(coordinator.hello(.worker))
@@ -493,7 +495,7 @@ import Wire
     }
   }
 
-  @Test func workIsSharedAmongWorkers() async throws {
+  @Test func `work is shared among workers`() async throws {
     let edit = try Edit(clips: [10, 10])
     try await TestCoordinator.run { coordinator in
       let workers = (0..<3).map { ScriptedWorker(coordinator.hello(.worker, worker: "w\($0)", slots: 1)) }
@@ -506,7 +508,7 @@ import Wire
     }
   }
 
-  @Test func aProblemOfTheDocumentIsReportedWithItsPlace() async throws {
+  @Test func `a problem of the document is reported with its place`() async throws {
     let edit = try Edit(clips: [30])
     try await TestCoordinator.run { coordinator in
       let status = try await working([ScriptedWorker(coordinator.hello(.worker))], at: coordinator) {
@@ -517,7 +519,7 @@ import Wire
     }
   }
 
-  @Test func mediaThatCannotBeProbedIsNamedAsInTheDocument() async throws {
+  @Test func `media that cannot be probed is named as in the document`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run { coordinator in
       let worker = ScriptedWorker(coordinator.hello(.worker)) { $0.kind == .probe ? .document : nil }
@@ -532,7 +534,7 @@ import Wire
   @Test(arguments: [
     (Sheaf_TaskKind.probe, #""width":64"#, #""width":9223372036854775807"#, "tracks[0].video.size.width"),
     (.measure, #""frameBits":[["#, #""frameBits":[[9223372036854775807,"#, "frameBits: [0][0]"),
-  ]) func aResultThatIsOutOfRangeIsAFailureOfTheWorker(
+  ]) func `a result that is out of range is a failure of the worker`(
     kind: Sheaf_TaskKind, from: String, to: String, field: String
   ) async throws {
     let edit = try Self.averaging(300_000)
@@ -560,7 +562,7 @@ import Wire
   @Sendable private static func timeAdded() -> Duration { later }
 
   /// Two coordinators have ended while they planned the job.
-  @Test func aJobWhosePlanningWasLostTwiceFails() async throws {
+  @Test func `a job whose planning was lost twice fails`() async throws {
     try await TestCoordinator.run(clock: Self.timeAdded) { coordinator in
       let job = TestCoordinator.job
       let store = coordinator.store
@@ -591,7 +593,7 @@ import Wire
     }
   }
 
-  @Test func everyAttemptThatFailsIsKept() async throws {
+  @Test func `every attempt that fails is kept`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run(policy: LeasePolicy(backOff: .milliseconds(10), exclusion: .zero)) { coordinator in
       let broken = ScriptedWorker(coordinator.hello(.worker, slots: 1)) {
@@ -611,7 +613,7 @@ import Wire
     }
   }
 
-  @Test func aTaskReleasedByOneWorkerIsDoneByAnother() async throws {
+  @Test func `a task released by one worker is done by another`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run { coordinator in
       let full = ScriptedWorker(coordinator.hello(.worker, worker: "full")) { _ in .released }
@@ -623,7 +625,7 @@ import Wire
     }
   }
 
-  @Test func theLeasesOfACancelledJobAreCancelled() async throws {
+  @Test func `the leases of a cancelled job are cancelled`() async throws {
     let edit = try Edit()
     let path = edit.path
     try await TestCoordinator.run { coordinator in
@@ -658,7 +660,7 @@ import Wire
     }
   }
 
-  @Test func theTasksOfAWorkerThatLeavesAreDoneByAnotherOneMeanwhile() async throws {
+  @Test func `the tasks of a worker that leaves are done by another one meanwhile`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run { coordinator in
       let worker = ScriptedWorker(coordinator.hello(.worker, worker: "second"))
@@ -680,7 +682,7 @@ import Wire
     }
   }
 
-  @Test func mediaUnderTheMediaRootIsNotUploaded() async throws {
+  @Test func `media under the media root is not uploaded`() async throws {
     let edit = try Edit()
     try await TestCoordinator.run(mediaRoot: edit.folder.url.path) { coordinator in
       let worker = ScriptedWorker(coordinator.hello(.worker))
@@ -694,7 +696,7 @@ import Wire
     }
   }
 
-  @Test func cancellingTheWaitCancelsTheJob() async throws {
+  @Test func `cancelling the wait cancels the job`() async throws {
     let edit = try Edit()
     let path = edit.path
     try await TestCoordinator.run { coordinator in
@@ -717,7 +719,7 @@ import Wire
     }
   }
 
-  @Test func aFilmIsFetchedInRanges() async throws {
+  @Test func `a film is fetched in ranges`() async throws {
     let text = [UInt8](repeating: 0x33, count: 10_000_001)
     let folder = try TemporaryFolder()
     let source = try OpenFile.open(folder.write(Data(text), "source"))

@@ -10,7 +10,7 @@ import Wire
 /// Clients that ask about long files under the media root, which the coordinator reads for their digests.
 extension FileSizeTests {
   @Suite struct LongOfferTests {
-    @Test func filesThatTakeLongToReadHoldUpNoResult() async throws {
+    @Test func `files that take long to read hold up no result`() async throws {
       let media = FileManager.default.temporaryDirectory.appendingPathComponent("offers-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: media, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: media) }

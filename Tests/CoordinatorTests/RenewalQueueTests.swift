@@ -19,7 +19,7 @@ struct RenewalQueueTests {
     .heartbeat(holder(worker), ordinals.map { renewal(worker, $0) })
   }
 
-  @Test func theHeartbeatsOfASecondAreOneCall() {
+  @Test func `the heartbeats of a second are one call`() {
     var queue = RenewalQueue()
     #expect(queue.handle(heartbeat("a", 1), now: .zero) == [.renew([renewal("a", 1)])])
     #expect(queue.handle(.returned(lost: []), now: .milliseconds(5)) == [.reply(holder("a"), lost: [])])
@@ -31,7 +31,7 @@ struct RenewalQueueTests {
       queue.handle(.tick, now: .seconds(1)) == [.renew([renewal("b", 1), renewal("c", 2), renewal("d", 0)])])
   }
 
-  @Test func eachWorkerIsAnsweredWithWhatItHasLost() {
+  @Test func `each worker is answered with what it has lost`() {
     var queue = RenewalQueue(interval: .zero)
     _ = queue.handle(heartbeat("a", 1, 2), now: .zero)
     #expect(
@@ -39,12 +39,12 @@ struct RenewalQueueTests {
         == [.reply(holder("a"), lost: [renewal("a", 2).lease])])
   }
 
-  @Test func aHeartbeatWithoutLeasesIsAnsweredAtOnce() {
+  @Test func `a heartbeat without leases is answered at once`() {
     var queue = RenewalQueue()
     #expect(queue.handle(heartbeat("a"), now: .zero) == [.reply(holder("a"), lost: [])])
   }
 
-  @Test func aStoreThatDoesNotAnswerHoldsUpNoReplyForMoreThanTwoSeconds() {
+  @Test func `a store that does not answer holds up no reply for more than two seconds`() {
     var queue = RenewalQueue()
     _ = queue.handle(heartbeat("a", 1), now: .zero)
     #expect(queue.handle(heartbeat("b", 2), now: .seconds(1)) == [])
@@ -57,13 +57,13 @@ struct RenewalQueueTests {
       queue.handle(.returned(lost: [renewal("a", 1)]), now: .seconds(61)) == [.renew([renewal("b", 3)])])
   }
 
-  @Test func aFailedCallCancelsNothing() {
+  @Test func `a failed call cancels nothing`() {
     var queue = RenewalQueue()
     _ = queue.handle(heartbeat("a", 1), now: .zero)
     #expect(queue.handle(.returned(lost: nil), now: .zero) == [.reply(holder("a"), lost: [])])
   }
 
-  @Test func aLaterHeartbeatTakesThePlaceOfOneThatWaits() {
+  @Test func `a later heartbeat takes the place of one that waits`() {
     var queue = RenewalQueue()
     _ = queue.handle(heartbeat("z", 9), now: .zero)
     _ = queue.handle(.returned(lost: []), now: .zero)
@@ -72,7 +72,7 @@ struct RenewalQueueTests {
     #expect(queue.handle(.tick, now: .seconds(1)) == [.renew([renewal("a", 2)])])
   }
 
-  @Test func aConnectionThatIsClosedIsNotAnswered() {
+  @Test func `a connection that is closed is not answered`() {
     var queue = RenewalQueue()
     _ = queue.handle(heartbeat("a", 1), now: .zero)
     _ = queue.handle(.left(holder("a")), now: .zero)

@@ -26,7 +26,7 @@ import Wire
     }
   }
 
-  @Test func aWorkerThatConnectsAgainGoesOnWithItsTask() async throws {
+  @Test func `a worker that connects again goes on with its task`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let lease = try await take(coordinator)
@@ -44,7 +44,7 @@ import Wire
     }
   }
 
-  @Test func aGrantThatNeverReachedItsWorkerIsFreeWhenTheWorkerIsBack() async throws {
+  @Test func `a grant that never reached its worker is free when the worker is back`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let lease = try await take(coordinator, lists: false)
@@ -59,7 +59,7 @@ import Wire
     }
   }
 
-  @Test func tenDrainsDuringOneTaskCostNothing() async throws {
+  @Test func `ten drains during one task cost nothing`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       for number in 0..<10 {
@@ -84,7 +84,7 @@ import Wire
   }
 
   @Test(arguments: [Sheaf_AttemptEnd.released, .media, .document])
-  func aReportOfALeaseThatTheWorkerDoesNotHoldMeansNothing(end: Sheaf_AttemptEnd) async throws {
+  func `a report of a lease that the worker does not hold means nothing`(end: Sheaf_AttemptEnd) async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let result = try coordinator.keep([7])
@@ -112,7 +112,7 @@ import Wire
     }
   }
 
-  @Test func anIdleWorkerGetsTheTaskOfOneThatIsAway() async throws {
+  @Test func `an idle worker gets the task of one that is away`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let lease = try await take(coordinator)
@@ -125,7 +125,7 @@ import Wire
     }
   }
 
-  @Test func theFreeSlotsOfAllWorkersAreOneClaim() async throws {
+  @Test func `the free slots of all workers are one claim`() async throws {
     try await TestCoordinator.runObstructed { coordinator, store in
       store.hang([.claim])
       let (answers, answered) = AsyncStream.makeStream(of: Int.self)

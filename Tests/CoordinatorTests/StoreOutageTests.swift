@@ -24,7 +24,7 @@ import Wire
     }
   }
 
-  @Test(arguments: [true, false]) func aHeartbeatIsAnsweredWithNothingCancelled(hangs: Bool) async throws {
+  @Test(arguments: [true, false]) func `a heartbeat is answered with nothing cancelled`(hangs: Bool) async throws {
     try await TestCoordinator.runObstructed { coordinator, store in
       try await working(coordinator) { worker, lease in
         if hangs { store.hang() } else { store.fail() }
@@ -36,7 +36,7 @@ import Wire
     }
   }
 
-  @Test func workersStayRegisteredWhileOtherOperationsHang() async throws {
+  @Test func `workers stay registered while other operations hang`() async throws {
     try await TestCoordinator.runObstructed { coordinator, store in
       try await working(coordinator) { _, _ in
         store.hang([.expire, .reading, .renew, .claim])
@@ -46,7 +46,7 @@ import Wire
     }
   }
 
-  @Test func aPublishThatWaitsHoldsUpNoHeartbeatAndIsAnsweredAfterwards() async throws {
+  @Test func `a publish that waits holds up no heartbeat and is answered afterwards`() async throws {
     try await TestCoordinator.runObstructed { coordinator, store in
       let result = try coordinator.keep([7])
       try await working(coordinator) { worker, lease in
@@ -61,7 +61,7 @@ import Wire
     }
   }
 
-  @Test func aResultIsPublishedThoughItsWorkerIsGone() async throws {
+  @Test func `a result is published though its worker is gone`() async throws {
     try await TestCoordinator.runObstructed { coordinator, store in
       let result = try coordinator.keep([7])
       try await working(coordinator) { worker, lease in
@@ -80,7 +80,7 @@ import Wire
     }
   }
 
-  @Test func theAnswerGoesToTheConnectionThatTheWorkerHasNow() async throws {
+  @Test func `the answer goes to the connection that the worker has now`() async throws {
     try await TestCoordinator.runObstructed { coordinator, store in
       let result = try coordinator.keep([7])
       let kept = Mutex(Sheaf_Lease())
@@ -101,7 +101,7 @@ import Wire
     }
   }
 
-  @Test func anOutageIsLoggedOnceWhenItBeginsAndOnceWhenItEnds() async throws {
+  @Test func `an outage is logged once when it begins and once when it ends`() async throws {
     try await TestCoordinator.runObstructed { coordinator, store in
       try await eventually("the store answers") { store.calls(.expire) > 0 }
       store.fail()
@@ -119,7 +119,7 @@ import Wire
     }
   }
 
-  @Test func aDrainEndsThoughTheStoreDoesNotAnswer() async throws {
+  @Test func `a drain ends though the store does not answer`() async throws {
     let folder = try TemporaryFolder()
     let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     let start = ContinuousClock.now
@@ -144,7 +144,7 @@ import Wire
     store.free()
   }
 
-  @Test func aPlanThatIsWrittenForLongHoldsUpNoHeartbeatAndNoFailure() async throws {
+  @Test func `a plan that is written for long holds up no heartbeat and no failure`() async throws {
     try await TestCoordinator.runObstructed { coordinator, store in
       try await working(coordinator) { worker, lease in
         store.hang([.plan, .reading])
@@ -158,7 +158,7 @@ import Wire
 }
 
 struct StoreOutageRuleTests {
-  @Test func anOutageBeginsWithTheFirstFailureAndEndsWhenNothingFailsAnyMore() {
+  @Test func `an outage begins with the first failure and ends when nothing fails any more`() {
     var outage = StoreOutage()
     #expect(outage.succeeded(now: .seconds(1)) == nil)
     #expect(outage.failed(now: .seconds(2)) == .began)
@@ -171,7 +171,7 @@ struct StoreOutageRuleTests {
   }
 
   /// What needs a table that is locked fails every 6 to 9 s, and everything else succeeds.
-  @Test func aLockedTableIsOneOutage() {
+  @Test func `a locked table is one outage`() {
     var outage = StoreOutage()
     #expect(outage.failed(isLocked: true, now: .seconds(5)) == .began)
     for second in 6...40 {

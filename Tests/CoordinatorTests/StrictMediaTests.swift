@@ -24,7 +24,7 @@ import Wire
       ShownDamage(tracks: [.init(digest: digest, track: 0, type: .video, count: 2, places: places)]))
   }
 
-  @Test func aDamagedPieceFailsAJobThatAcceptsNone() async throws {
+  @Test func `a damaged piece fails a job that accepts none`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render(strictMedia: true)
       let piece = try coordinator.keep([7])
@@ -41,7 +41,7 @@ import Wire
     }
   }
 
-  @Test func aReportThatDoesNotHoldTheLeaseFailsNothing() async throws {
+  @Test func `a report that does not hold the lease fails nothing`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render(strictMedia: true)
       let piece = try coordinator.keep([7])
@@ -56,7 +56,7 @@ import Wire
     }
   }
 
-  @Test func aDamagedPieceFailsTheJobThoughItsDamageCannotBeRecorded() async throws {
+  @Test func `a damaged piece fails the job though its damage cannot be recorded`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render(strictMedia: true)
       let piece = try coordinator.keep([7])
@@ -71,7 +71,7 @@ import Wire
     }
   }
 
-  @Test func aDamagedPieceIsPublishedOtherwise() async throws {
+  @Test func `a damaged piece is published otherwise`() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()
       let piece = try coordinator.keep([7])
@@ -88,7 +88,7 @@ import Wire
   @Test(arguments: [
     (Int.max, "0"), (0, ""), (-1, ""), (1, "0,1"), (1, "1e300"),
   ])
-  func aReportThatIsImpossibleIsIgnored(count: Int, sources: String) async throws {
+  func `a report that is impossible is ignored`(count: Int, sources: String) async throws {
     let places = sources.split(separator: ",").map { #"{"source":\#($0),"output":0}"# }.joined(separator: ",")
     let digest = SHA256Digest.of([1, 2, 3]).hex
     let report =

@@ -11,7 +11,7 @@ import Wire
 struct LookScheduleTests {
   private let jobs = (1...9).map { JobID("j\($0)") }
 
-  @Test func allJobsTogetherAreLookedAtFourTimesASecond() {
+  @Test func `all jobs together are looked at four times a second`() {
     var schedule = LookSchedule()
     for job in jobs { schedule.add(job) }
     var looks: [JobID] = []
@@ -29,7 +29,7 @@ struct LookScheduleTests {
     #expect(Array(looks.prefix(18)) == jobs + jobs)
   }
 
-  @Test func aJobThatHasNotChangedIsNotLookedAtAgain() {
+  @Test func `a job that has not changed is not looked at again`() {
     var schedule = LookSchedule()
     schedule.add(jobs[0])
     #expect(schedule.next(now: .zero) == .look(jobs[0]))
@@ -41,7 +41,7 @@ struct LookScheduleTests {
     #expect(schedule.next(now: .seconds(1)) == .idle)
   }
 
-  @Test func aPauseAllowsABurst() {
+  @Test func `a pause allows a burst`() {
     var schedule = LookSchedule()
     for job in jobs { schedule.add(job) }
     for job in jobs.prefix(4) { #expect(schedule.next(now: .zero) == .look(job)) }
@@ -53,7 +53,7 @@ struct LookScheduleTests {
 
 @Suite(.timeLimit(.minutes(10))) struct WatchTests {
   /// A program makes a coordinator for each file that it probes on its machine.
-  @Test func aCoordinatorThatHasEndedIsFreed() async throws {
+  @Test func `a coordinator that has ended is freed`() async throws {
     struct Ended: Sendable {
       weak let service: CoordinatorService?
     }
@@ -65,7 +65,7 @@ struct LookScheduleTests {
     try await eventually("nothing keeps the coordinator") { ended.service == nil }
   }
 
-  @Test func watchersOfOneJobShareTheirLooksAndReadNoTasks() async throws {
+  @Test func `watchers of one job share their looks and read no tasks`() async throws {
     try await TestCoordinator.runObstructed { coordinator, _ in
       try await coordinator.render(4)
       let watches = coordinator.service.watches
@@ -90,7 +90,7 @@ struct LookScheduleTests {
     }
   }
 
-  @Test func aWatchSaysThatTheJobStoreIsAwayAndThatItIsBack() async throws {
+  @Test func `a watch says that the job store is away and that it is back`() async throws {
     try await TestCoordinator.runObstructed { coordinator, store in
       try await coordinator.render()
       var statuses = await coordinator.service.watches.watch(TestCoordinator.job).makeAsyncIterator()
@@ -108,7 +108,7 @@ struct LookScheduleTests {
     }
   }
 
-  @Test func aWatchOfAJobThatIsNotThereSaysSo() async throws {
+  @Test func `a watch of a job that is not there says so`() async throws {
     try await TestCoordinator.run { coordinator in
       var statuses: [JobStatus?] = []
       for try await status in await coordinator.service.watches.watch(JobID("none")) { statuses.append(status) }

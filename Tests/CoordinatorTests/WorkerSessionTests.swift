@@ -29,13 +29,13 @@ struct WorkerSessionTests {
 
   private let content = Content(digest: SHA256Digest.of([]), size: 1)
 
-  @Test func aHeartbeatRenewsAndReportsTheCapacity() {
+  @Test func `a heartbeat renews and reports the capacity`() {
     var session = session()
     #expect(session.handle(heartbeat(free: 2), now: .zero) == [.renew([]), .capacity(2)])
     #expect(session.handle(.renewed(lost: []), now: .zero) == [.replyToHeartbeat(cancelled: [])])
   }
 
-  @Test func grantsTakeCapacityUntilAHeartbeatListsThem() {
+  @Test func `grants take capacity until a heartbeat lists them`() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     #expect(session.handle(.claimed([grant(1)]), now: .zero) == [.grant(grant(1)), .capacity(1)])
@@ -50,7 +50,7 @@ struct WorkerSessionTests {
     #expect(session.capacity(now: .zero) == 2)
   }
 
-  @Test func leasesAreBoundedByTwiceTheSlots() {
+  @Test func `leases are bounded by twice the slots`() {
     var session = session(slots: 1)
     _ = session.handle(heartbeat(free: 1), now: .zero)
     _ = session.handle(.claimed([grant(1)]), now: .zero)
@@ -61,12 +61,12 @@ struct WorkerSessionTests {
     #expect(session.handle(.published(lease(1), .published), now: .zero).contains(.capacity(1)))
   }
 
-  @Test func freeSlotsBeyondTheSlotsAreIgnored() {
+  @Test func `free slots beyond the slots are ignored`() {
     var session = session()
     #expect(session.handle(heartbeat(free: 100), now: .zero).contains(.capacity(2)))
   }
 
-  @Test func aLeaseThatTheWorkerDroppedIsForgotten() {
+  @Test func `a lease that the worker dropped is forgotten`() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     _ = session.handle(.claimed([grant(1)]), now: .zero)
@@ -75,7 +75,7 @@ struct WorkerSessionTests {
     #expect(session.leases == [])
   }
 
-  @Test func lostLeasesAreCancelledAndForgotten() {
+  @Test func `lost leases are cancelled and forgotten`() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     _ = session.handle(.claimed([grant(1), grant(2)]), now: .zero)
@@ -84,7 +84,7 @@ struct WorkerSessionTests {
     #expect(session.leases == [lease(1)])
   }
 
-  @Test func aResultGoesToTheStoreAndTheAnswerBack() {
+  @Test func `a result goes to the store and the answer back`() {
     var session = session()
     #expect(session.handle(.publish(lease(1), content), now: .zero) == [.publish(lease(1), content)])
     for outcome in [PublishOutcome.published, .duplicate, .stale, nil] {
@@ -92,7 +92,7 @@ struct WorkerSessionTests {
     }
   }
 
-  @Test func missingContentLeavesTheLeaseWithItsWorker() {
+  @Test func `missing content leaves the lease with its worker`() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     _ = session.handle(.claimed([grant(1)]), now: .zero)
@@ -102,7 +102,7 @@ struct WorkerSessionTests {
     #expect(session.leases == [])
   }
 
-  @Test func aDrainingWorkerGetsNothingMore() {
+  @Test func `a draining worker gets nothing more`() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     #expect(session.handle(heartbeat(free: 2, draining: true), now: .zero).contains(.capacity(0)))
@@ -111,7 +111,7 @@ struct WorkerSessionTests {
     #expect(session.capacity(now: .zero) == 0)
   }
 
-  @Test func theFirstHeartbeatOfAConnectionBringsTheLeasesOfTheOneBefore() {
+  @Test func `the first heartbeat of a connection brings the leases of the one before`() {
     var session = session(slots: 1)
     let effects = session.handle(heartbeat(lease(1), lease(2), free: 0), now: .zero)
     #expect(effects == [.renew([renewal(lease(1)), renewal(lease(2))])])
@@ -121,7 +121,7 @@ struct WorkerSessionTests {
     #expect(session.leases == [lease(1)])
   }
 
-  @Test func aLeaseThatEndedIsNeitherRenewedNorCancelledByAHeartbeatThatStillListsIt() {
+  @Test func `a lease that ended is neither renewed nor cancelled by a heartbeat that still lists it`() {
     var session = session()
     _ = session.handle(heartbeat(lease(1), lease(2), free: 0), now: .zero)
     _ = session.handle(.publish(lease(1), content), now: .zero)
@@ -144,7 +144,7 @@ struct WorkerSessionTests {
     #expect(effects.first == .replyToFailure(lease(ordinal)))
   }
 
-  @Test func aPauseHasAReason() {
+  @Test func `a pause has a reason`() {
     var session = session()
     _ = session.handle(heartbeat(lease(1), lease(2), free: 1), now: .zero)
     release(1, of: &session, at: .zero)
@@ -157,7 +157,7 @@ struct WorkerSessionTests {
   }
 
   /// The pause is the task's: the worker takes others.
-  @Test func oneTaskThatCannotBeExecutedDoesNotPauseItsWorker() {
+  @Test func `one task that cannot be executed does not pause its worker`() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     for second in 0..<9 {
@@ -170,7 +170,7 @@ struct WorkerSessionTests {
   }
 
   /// Surroundings are what other tasks suffer too.
-  @Test func aKillCountsIfOtherTasksOfTheWorkerSucceed() {
+  @Test func `a kill counts if other tasks of the worker succeed`() {
     func end(of ordinal: Int32, _ session: inout WorkerSession) -> AttemptEnd? {
       let failure = TaskFailure(end: .killed, message: "killed")
       let effects = session.handle(.failure(lease(ordinal), failure, damagedInput: nil), now: .zero)
@@ -189,7 +189,7 @@ struct WorkerSessionTests {
     #expect(session.capacity(now: .zero) == 2)
   }
 
-  @Test func failuresOfItsSurroundingsPauseAWorkerLongerEachTime() {
+  @Test func `failures of its surroundings pause a worker longer each time`() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     release(0, of: &session, at: .seconds(1))
@@ -207,21 +207,21 @@ struct WorkerSessionTests {
     #expect(session.capacity(now: .seconds(4.9)) == 0 && session.capacity(now: .seconds(5)) == 2)
   }
 
-  @Test func aReportOfALeaseThatTheWorkerDoesNotHoldPausesNothing() {
+  @Test func `a report of a lease that the worker does not hold pauses nothing`() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     for ordinal in Int32(0)..<4 { release(ordinal, of: &session, at: .zero, counts: false) }
     #expect(session.capacity(now: .zero) == 2)
   }
 
-  @Test func aDrainPausesNothing() {
+  @Test func `a drain pauses nothing`() {
     var session = session()
     _ = session.handle(heartbeat(lease(1), free: 1, draining: true), now: .zero)
     for ordinal in Int32(1)...3 { release(ordinal, of: &session, at: .zero, delaysTask: false) }
     #expect(session.capacity(now: .zero) == 0)
   }
 
-  @Test func failuresOfMediaDoNotPauseTheWorker() {
+  @Test func `failures of media do not pause the worker`() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     let failure = TaskFailure(end: .media, message: "bad frame")
@@ -233,7 +233,7 @@ struct WorkerSessionTests {
         == [.replyToFailure(lease(1))])
   }
 
-  @Test func silenceForALeaseClosesTheConnection() {
+  @Test func `silence for a lease closes the connection`() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .seconds(1))
     #expect(session.handle(.tick, now: .seconds(16)) == [])

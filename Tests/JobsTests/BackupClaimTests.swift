@@ -6,7 +6,7 @@ import Testing
 @Suite("Claiming backup leases")
 struct BackupClaimTests {
   @Test(arguments: StoreKind.allCases)
-  func aSlowVideoTaskIsGrantedToASecondWorker(_ kind: StoreKind) async throws {
+  func `a slow video task is granted to a second worker`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let slow = try await SlowVideo(on: farm)
       #expect(try await farm.store.lost(slow.lease, of: .anna, done: 7).isEmpty)
@@ -36,7 +36,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theHolderGetsNoBackupLease(_ kind: StoreKind) async throws {
+  func `the holder gets no backup lease`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       _ = try await SlowVideo(on: farm)
       try farm.advance(.seconds(9))
@@ -45,7 +45,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func bothWorkersOfATaskAreListedAsBusy(_ kind: StoreKind) async throws {
+  func `both workers of a task are listed as busy`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       for worker in [WorkerID.anna, .bert] {
         try await farm.store.register(.sample(worker, name: "\(worker)"))
@@ -58,7 +58,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func readyTasksGoFirst(_ kind: StoreKind) async throws {
+  func `ready tasks go first`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       _ = try await SlowVideo(on: farm)
       try farm.advance(.seconds(3))
@@ -69,7 +69,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theLongestRunningGoFirst(_ kind: StoreKind) async throws {
+  func `the longest-running go first`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(7))
       let first = try await farm.store.claim(worker: .anna, build: "b1", limit: 4).map(\.lease)
@@ -92,7 +92,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aTaskOfAHigherCostMayTakeLonger(_ kind: StoreKind) async throws {
+  func `a task of a higher cost may take longer`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering(
         "j1", tasks: [.sample(.video, cost: 0), .sample(.video, cost: 4)] + .videos(3))
@@ -111,7 +111,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theMedianIsTheLowerMiddleOfTheRenderedTasks(_ kind: StoreKind) async throws {
+  func `the median is the lower middle of the rendered tasks`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(5))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 5).map(\.lease)
@@ -125,7 +125,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases, [false, true])
-  func withoutThreeRenderedVideoTasksNothingIsSlow(_ kind: StoreKind, cached: Bool) async throws {
+  func `without three rendered video tasks, nothing is slow`(_ kind: StoreKind, cached: Bool) async throws {
     try await kind.run { farm in
       let known: [NewTask] = (0..<3).map { .sample(.video, $0, cached: cached ? content(1) : nil) }
       try await farm.store.submitRendering("j1", tasks: (cached ? known : []) + .videos(3))
@@ -140,7 +140,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func nothingIsSlowInItsFirstFiveSeconds(_ kind: StoreKind) async throws {
+  func `nothing is slow in its first five seconds`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(4))
       for lease in try await farm.store.claim(worker: .anna, build: "b1", limit: 4).map(\.lease).prefix(3) {
@@ -154,7 +154,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func onlyVideoTasksHaveBackupLeases(_ kind: StoreKind) async throws {
+  func `only video tasks have backup leases`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(3) + [.sample(.audio)])
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 9).map(\.lease)
@@ -171,7 +171,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func onlyAWorkerOfTheSameBuildThatHasNotFailedOnItGetsOne(_ kind: StoreKind) async throws {
+  func `only a worker of the same build that has not failed on it gets one`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let slow = try await SlowVideo(on: farm)
       let failure = TaskFailure(end: .media, message: "bad packet")
@@ -186,7 +186,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func thePolicyDefinesWhatIsSlow(_ kind: StoreKind) async throws {
+  func `the policy defines what is slow`(_ kind: StoreKind) async throws {
     let policy = LeasePolicy(slowness: 3, shortestSlow: .seconds(13), fewestRendered: 1)
     try await kind.run(policy: policy) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(2))

@@ -14,7 +14,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func theFirstResultWins(_ kind: StoreKind, winner: Int) async throws {
+  func `the first result wins`(_ kind: StoreKind, winner: Int) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       let (won, lost) = (both[winner], both[1 - winner])
@@ -35,7 +35,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func releasingOneLeaseLeavesTheOther(_ kind: StoreKind, gone: Int) async throws {
+  func `releasing one lease leaves the other`(_ kind: StoreKind, gone: Int) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       let (lost, kept) = (both[gone], both[1 - gone])
@@ -52,7 +52,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func aMediaFailureOfOneLeaseIsCountedAndTheOtherContinues(_ kind: StoreKind, gone: Int) async throws {
+  func `a media failure of one lease is counted and the other continues`(_ kind: StoreKind, gone: Int) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       let (lost, kept) = (both[gone], both[1 - gone])
@@ -70,7 +70,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func theFailureThatFailsTheTaskEndsBothLeases(_ kind: StoreKind, gone: Int) async throws {
+  func `the failure that fails the task ends both leases`(_ kind: StoreKind, gone: Int) async throws {
     try await kind.run(policy: LeasePolicy(maximumFailures: 1)) { farm in
       let both = try await Self.both(on: farm)
       let (lost, other) = (both[gone], both[1 - gone])
@@ -87,7 +87,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func aDocumentFailureOfOneLeaseEndsTheJob(_ kind: StoreKind, gone: Int) async throws {
+  func `a document failure of one lease ends the job`(_ kind: StoreKind, gone: Int) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       let failure = TaskFailure(end: .document, message: "no such font")
@@ -100,7 +100,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func cancellingRemovesBothLeases(_ kind: StoreKind) async throws {
+  func `cancelling removes both leases`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       #expect(try await farm.store.cancel(JobID("j1")) == .cancelled)
@@ -111,7 +111,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func aClosedConnectionEndsItsOwnLeaseAlone(_ kind: StoreKind, gone: Int) async throws {
+  func `a closed connection ends its own lease alone`(_ kind: StoreKind, gone: Int) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       let (lost, kept) = (both[gone], both[1 - gone])
@@ -125,7 +125,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func eachLeaseRunsOutByItself(_ kind: StoreKind, gone: Int) async throws {
+  func `each lease runs out by itself`(_ kind: StoreKind, gone: Int) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       let (lost, kept) = (both[gone], both[1 - gone])
@@ -140,7 +140,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aTaskThatLostBothLeasesIsReady(_ kind: StoreKind) async throws {
+  func `a task that lost both leases is ready`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       try farm.advance(.seconds(15))
@@ -154,7 +154,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func eachLeaseHangsByItself(_ kind: StoreKind, gone: Int) async throws {
+  func `each lease hangs by itself`(_ kind: StoreKind, gone: Int) async throws {
     try await kind.run(policy: LeasePolicy(hang: .seconds(60))) { farm in
       let both = try await Self.both(on: farm)
       let (lost, kept) = (both[gone], both[1 - gone])
@@ -172,7 +172,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, 1...3)
-  func bothLeasesMayHangAtOnce(_ kind: StoreKind, maximumFailures: Int) async throws {
+  func `both leases may hang at once`(_ kind: StoreKind, maximumFailures: Int) async throws {
     try await kind.run(policy: LeasePolicy(hang: .seconds(60), maximumFailures: maximumFailures)) { farm in
       let both = try await Self.both(on: farm)
       for _ in 0..<6 {
@@ -188,7 +188,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aBackupLeaseThatIsLeftAloneMayBeSlowItself(_ kind: StoreKind) async throws {
+  func `a backup lease that is left alone may be slow itself`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       #expect(try await farm.store.release(worker: .anna) == 1)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Claiming")
 struct ClaimingTests {
   @Test(arguments: StoreKind.allCases)
-  func jobsGoByPriorityThenAgeAndTasksByCostThenPlace(_ kind: StoreKind) async throws {
+  func `jobs go by priority then age, and tasks by cost then place`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering(
         "old", tasks: [.sample(.video, cost: 1), .sample(.video, cost: 3), .sample(.audio, cost: 1)])
@@ -18,7 +18,7 @@ struct ClaimingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aGrantHasEverythingThatTheTaskNeeds(_ kind: StoreKind) async throws {
+  func `a grant has everything that the task needs`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let task = NewTask.sample(.video, 4, work: 250, inputs: [content(3), content(1, size: 0)])
       try await farm.store.submitRendering("j1", tasks: [task])
@@ -36,7 +36,7 @@ struct ClaimingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func noTaskIsGrantedTwiceAndNoMoreThanTheLimit(_ kind: StoreKind) async throws {
+  func `no task is granted twice, and no more than the limit`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(5))
       #expect(try await farm.store.claim(worker: .anna, build: "b1", limit: 0).isEmpty)
@@ -48,7 +48,7 @@ struct ClaimingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func probeTasksGoToAnyBuildAndOthersToThatOfThePlan(_ kind: StoreKind) async throws {
+  func `probe tasks go to any build and others to that of the plan`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe, 1), .sample(.probe, 2)]))
       let first = try #require(try await farm.store.claimOne(.anna, build: "b1"))
@@ -67,7 +67,7 @@ struct ClaimingTests {
 
   /// The free slots of all workers of a build are filled in one call.
   @Test(arguments: StoreKind.allCases)
-  func eachTaskGoesToTheFirstSlotThatIsLeft(_ kind: StoreKind) async throws {
+  func `each task goes to the first slot that is left`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(5))
       let (anna, bert, carl) = (WorkerID.anna.holder, WorkerID.bert.holder(in: 7), WorkerID.carl.holder)
@@ -81,7 +81,7 @@ struct ClaimingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func tasksOfAJobThatDoesNotMoveComeAfterThoseOfOthers(_ kind: StoreKind) async throws {
+  func `tasks of a job that does not move come after those of others`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("stuck", tasks: .videos(4))
       try await farm.store.submitRendering("other", tasks: .videos(1))
@@ -98,7 +98,7 @@ struct ClaimingTests {
 
   /// Bert may not have the tasks that failed on him, and Anna has one slot: the others are passed over, however many.
   @Test(arguments: StoreKind.allCases)
-  func tasksThatNoSlotMayHaveArePassedOver(_ kind: StoreKind) async throws {
+  func `tasks that no slot may have are passed over`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(backOff: .microseconds(1), isolation: 9)) { farm in
       let costly = (0..<6).map { NewTask.sample(.video, $0, cost: 9) }
       try await farm.store.submitRendering("j1", tasks: costly + .videos(3))
@@ -117,7 +117,7 @@ struct ClaimingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func eachGrantRaisesTheEpoch(_ kind: StoreKind) async throws {
+  func `each grant raises the epoch`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       for epoch in 1...3 as ClosedRange<Int64> {
@@ -128,7 +128,7 @@ struct ClaimingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aMalformedWorkerOrSessionIsRejected(_ kind: StoreKind) async throws {
+  func `a malformed worker or session is rejected`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let ids = ["", "a b", "é", "a\0", String(repeating: "a", count: 129)]
       for holder in ids.map({ WorkerID($0).holder }) + [WorkerID.anna.holder(in: -1)] {
@@ -146,7 +146,7 @@ struct ClaimingTests {
 @Suite("Renewing and losing leases")
 struct RenewingTests {
   @Test(arguments: StoreKind.allCases)
-  func renewingKeepsALeaseAndRecordsProgress(_ kind: StoreKind) async throws {
+  func `renewing keeps a lease and records progress`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -160,7 +160,7 @@ struct RenewingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func renewingReturnsTheLeasesThatTheWorkerDoesNotHold(_ kind: StoreKind) async throws {
+  func `renewing returns the leases that the worker does not hold`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(3))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
@@ -175,7 +175,7 @@ struct RenewingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aTaskWhoseLeaseIsPastItsTimeIsReadyAgainAndNothingIsCounted(_ kind: StoreKind) async throws {
+  func `a task whose lease is past its time is ready again and nothing is counted`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(2))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
@@ -200,7 +200,7 @@ struct RenewingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aHangIsCountedThoughTheLeaseIsRenewed(_ kind: StoreKind) async throws {
+  func `a hang is counted though the lease is renewed`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(hang: .seconds(60))) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -230,7 +230,7 @@ struct RenewingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theThirdHangFailsTheJobOnce(_ kind: StoreKind) async throws {
+  func `the third hang fails the job once`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(hang: .seconds(60), isolation: 9)) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(3))
       for worker in [WorkerID.anna, .bert, .carl] {

@@ -21,7 +21,7 @@ struct ConcurrencyTests {
     try result.get()
   }
 
-  @Test func eachOfManyTasksIsGrantedAndPublishedOnce() async throws {
+  @Test func `each of many tasks is granted and published once`() async throws {
     try await TestDatabase.with { database in
       try await coordinators(8, on: database) { stores in
         try await stores[0].submitRendering("j1", tasks: .videos(500))
@@ -57,7 +57,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test func theLastTwoPiecesAtOnceMakeTheStitchReady() async throws {
+  @Test func `the last two pieces at once make the stitch ready`() async throws {
     try await TestDatabase.with { database in
       try await coordinators(4, on: database) { stores in
         for round in 0..<40 {
@@ -79,7 +79,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test func onePlanOfManyIsWritten() async throws {
+  @Test func `one plan of many is written`() async throws {
     try await TestDatabase.with { database in
       try await coordinators(6, on: database) { stores in
         try await stores[0].submit(.sample("j1"))
@@ -99,7 +99,7 @@ struct ConcurrencyTests {
 
   /// Workers that claim, publish, fail and leave, coordinators that expire and cancel, all at once: nothing is
   /// published twice, also if every task is slow and has two leases, every job ends, and no operation throws.
-  @Test(arguments: [1.5, 0]) func everyJobEndsWhenAllOperationsRunAtOnce(slowness: Double) async throws {
+  @Test(arguments: [1.5, 0]) func `every job ends when all operations run at once`(slowness: Double) async throws {
     let policy = LeasePolicy(
       lease: .milliseconds(50), hang: .milliseconds(40), maximumFailures: 50, backOff: .milliseconds(1),
       exclusion: .zero, slowness: slowness, shortestSlow: .zero, fewestRendered: 1)

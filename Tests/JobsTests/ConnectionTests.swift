@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The connection to PostgreSQL", .timeLimit(.minutes(10)), .database)
 struct ConnectionTests {
-  @Test func anAbsentServerIsUnavailable() async throws {
+  @Test func `an absent server is unavailable`() async throws {
     await #expect(throws: JobStoreError(.unavailable, "")) {
       try await PostgresJobStore.connect(url: "host=127.0.0.1 port=1 dbname=sheaf")
     }
@@ -18,13 +18,13 @@ struct ConnectionTests {
   }
 
   @Test(arguments: ["postgres://[::1/d", "postgres://h/d?colour=blue", "dbname", "host=a b"])
-  func aMalformedURLIsAnotherErrorThanAnAbsentServer(_ url: String) async throws {
+  func `a malformed URL is another error than an absent server`(_ url: String) async throws {
     let expected: JobStoreError.Code = url == "dbname" ? .unavailable : .invalid
     await #expect(throws: JobStoreError(expected, "")) { try await PostgresJobStore.connect(url: url) }
   }
 
   /// Whatever the store was doing when its backend was killed, everything is published exactly once.
-  @Test func killedBackendsLoseNothing() async throws {
+  @Test func `killed backends lose nothing`() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url, policy: LeasePolicy(lease: .milliseconds(100)))
       try await store.submitRendering("j1", tasks: .videos(200))
@@ -86,7 +86,7 @@ struct ConnectionTests {
     }
   }
 
-  @Test func hintsGoOnAfterTheListenersBackendWasKilled() async throws {
+  @Test func `hints go on after the listener's backend was killed`() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       var changes = store.changes().makeAsyncIterator()
@@ -109,7 +109,7 @@ struct ConnectionTests {
   }
 
   /// As after the server was started again.
-  @Test func theCallAfterALostConnectionSucceeds() async throws {
+  @Test func `the call after a lost connection succeeds`() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       try await store.submit(.sample("j1"))
@@ -131,7 +131,7 @@ struct ConnectionTests {
   }
 
   /// Not one after the other, each until it has waited for the lock.
-  @Test func operationsThatWaitBehindALockEndWithTheFirstOne() async throws {
+  @Test func `operations that wait behind a lock end with the first one`() async throws {
     try await TestDatabase.with { database in
       let blocker = try database.connect()
       try blocker.script("SET idle_in_transaction_session_timeout = 0")
@@ -166,7 +166,7 @@ struct ConnectionTests {
     }
   }
 
-  @Test func aMessageOfLibpqIsOneLine() {
+  @Test func `a message of libpq is one line`() {
     let message = """
       server closed the connection unexpectedly
       \tThis probably means the server terminated abnormally
@@ -179,7 +179,7 @@ struct ConnectionTests {
         + "This probably means the server terminated abnormally before or while processing the request.")
   }
 
-  @Test func aDatabaseThatWentAwayIsUnavailableUntilItIsBack() async throws {
+  @Test func `a database that went away is unavailable until it is back`() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       let admin = try Connection(url: "")
@@ -198,7 +198,7 @@ struct ConnectionTests {
   }
 
   /// A store waits for its database on a thread of its own.
-  @Test func aBlockedStoreBlocksNoOtherTask() async throws {
+  @Test func `a blocked store blocks no other task`() async throws {
     try await TestDatabase.with { database in
       let blocker = try database.connect()
       var stores: [PostgresJobStore] = []
@@ -218,7 +218,7 @@ struct ConnectionTests {
   }
 
   /// Planning and cancelling a large job take long. Renewals, claims and results do not wait for them.
-  @Test func heartbeatsAndClaimsDoNotWaitForALargeJob() async throws {
+  @Test func `heartbeats and claims do not wait for a large job`() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       try await store.submitRendering("j1", tasks: .videos(3))
@@ -243,7 +243,7 @@ struct ConnectionTests {
   }
 
   /// A lease that another transaction ends is not renewed, and nothing waits for that transaction.
-  @Test func aRenewalWaitsForNoLock() async throws {
+  @Test func `a renewal waits for no lock`() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       try await store.submitRendering("j1", tasks: .videos(2))
@@ -260,7 +260,7 @@ struct ConnectionTests {
   }
 
   /// A coordinator ends soon, whatever its database does.
-  @Test func closingEndsAnOperationThatTheServerDoesNotAnswer() async throws {
+  @Test func `closing ends an operation that the server does not answer`() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       try await store.submit(.sample("j1"))
@@ -276,7 +276,7 @@ struct ConnectionTests {
   }
 
   /// The server's machine accepts connections, and nothing answers them.
-  @Test func connectingToAServerThatDoesNotAnswerIsCancelled() async throws {
+  @Test func `connecting to a server that does not answer is cancelled`() async throws {
     let server = try SilentServer()
     let connecting = Task { try await PostgresJobStore.connect(url: "host=127.0.0.1 port=\(server.port) dbname=sheaf") }
     try await server.waitForConnection()
@@ -286,7 +286,7 @@ struct ConnectionTests {
 
   /// The connection stays open and nothing arrives, as when the server's machine or the network in between has stopped.
   @Test(arguments: [false, true])
-  func aServerThatStopsAnsweringIsUnavailable(pipeline: Bool) async throws {
+  func `a server that stops answering is unavailable`(pipeline: Bool) async throws {
     try await TestDatabase.with { database in
       let limits = Connection.Limits(statement: .seconds(2), grace: .seconds(1))
       let link = try SilentLink()
@@ -308,7 +308,7 @@ struct ConnectionTests {
   }
 
   /// A statement about every task of a large job may take long, as long as the server answers new connections.
-  @Test func aLongStatementEndsWhenNewConnectionsAreNotAnswered() async throws {
+  @Test func `a long statement ends when new connections are not answered`() async throws {
     try await TestDatabase.with { database in
       let outage = ConnectFailure()
       let link = try SilentLink()
@@ -336,7 +336,7 @@ struct ConnectionTests {
     }
   }
 
-  @Test func aServerThatDoesNotAnswerInTimeIsUnavailable() async throws {
+  @Test func `a server that does not answer in time is unavailable`() async throws {
     let server = try SilentServer()
     let error = await #expect(throws: JobStoreError(.unavailable, "")) {
       try await PostgresJobStore.connect(url: "host=127.0.0.1 port=\(server.port) dbname=sheaf connect_timeout=2")

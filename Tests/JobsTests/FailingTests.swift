@@ -6,7 +6,7 @@ import Testing
 @Suite("Failing and cancelling")
 struct FailingTests {
   @Test(arguments: StoreKind.allCases)
-  func aReleasedTaskIsReadyAtOnceAndNothingIsCounted(_ kind: StoreKind) async throws {
+  func `a released task is ready at once and nothing is counted`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       for epoch in 1...5 as ClosedRange<Int64> {
@@ -25,7 +25,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aTaskThatCouldNotBeExecutedWaitsAndNothingIsCounted(_ kind: StoreKind) async throws {
+  func `a task that could not be executed waits and nothing is counted`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(2))
       for backOff in [1, 2, 4, 8, 16, 32, 32] as [Int64] {
@@ -49,7 +49,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases, [AttemptEnd.media, .crashed])
-  func aCountedFailureBacksOffAndThenExcludesItsWorker(_ kind: StoreKind, end: AttemptEnd) async throws {
+  func `a counted failure backs off and then excludes its worker`(_ kind: StoreKind, end: AttemptEnd) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -68,7 +68,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theBackOffDoublesAndTheThirdFailureFailsTaskAndJob(_ kind: StoreKind) async throws {
+  func `the back-off doubles and the third failure fails task and job`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(isolation: 9)) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(3))
       let other = try #require(try await farm.store.claim(worker: .bert, build: "b1", limit: 2).last)
@@ -101,7 +101,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aTaskWithASingleWorkerIsTriedThreeTimes(_ kind: StoreKind) async throws {
+  func `a task with a single worker is tried three times`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       for _ in 0..<3 {
@@ -114,7 +114,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aTaskFailsForGoodAtThePolicysNumberOfFailures(_ kind: StoreKind) async throws {
+  func `a task fails for good at the policy's number of failures`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(maximumFailures: 1)) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -124,7 +124,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aDocumentFailureFailsTheJobNow(_ kind: StoreKind) async throws {
+  func `a document failure fails the job now`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(2))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
@@ -145,7 +145,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases, [AttemptEnd.released, .media, .document, .crashed])
-  func onlyTheHolderMayFailALease(_ kind: StoreKind, end: AttemptEnd) async throws {
+  func `only the holder may fail a lease`(_ kind: StoreKind, end: AttemptEnd) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -161,7 +161,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aJobMayBeFailedByTheCoordinator(_ kind: StoreKind) async throws {
+  func `a job may be failed by the coordinator`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe)]))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -180,7 +180,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func cancellingRemovesTheLeases(_ kind: StoreKind) async throws {
+  func `cancelling removes the leases`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(3))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
@@ -198,7 +198,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func cancellingReturnsHowAJobHadEnded(_ kind: StoreKind) async throws {
+  func `cancelling returns how a job had ended`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       #expect(try await farm.store.cancel(JobID("none")) == nil)
       try await farm.store.submit(.sample("new", tasks: [.sample(.probe)]))
@@ -217,7 +217,7 @@ struct FailingTests {
 
   /// Each way of losing a lease makes one attempt, and only some ways are counted.
   @Test(arguments: StoreKind.allCases)
-  func everyAttemptIsKeptAndThoseOfMediaCrashesAndHangsAreCounted(_ kind: StoreKind) async throws {
+  func `every attempt is kept and those of media, crashes and hangs are counted`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(hang: .seconds(60), maximumFailures: 9)) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       func claim() async throws -> Lease {
@@ -270,7 +270,7 @@ struct FailingTests {
         end: .media, message: "m",
         process: ProcessEnd(exitCode: 1, signal: 0, cpuMilliseconds: 0, peakBytes: -1, log: "")),
     ])
-  func aReportThatHasNoMeaningIsRejected(_ kind: StoreKind, failure: TaskFailure) async throws {
+  func `a report that has no meaning is rejected`(_ kind: StoreKind, failure: TaskFailure) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -288,7 +288,9 @@ struct FailingTests {
     JobFailure(reason: .task, message: "m", task: 0, problems: [0]),
   ]
 
-  @Test(arguments: StoreKind.allCases) func aJobsFailureThatHasNoMeaningIsRejected(_ kind: StoreKind) async throws {
+  @Test(arguments: StoreKind.allCases) func `a job's failure that has no meaning is rejected`(_ kind: StoreKind)
+    async throws
+  {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1"))
       for failure in Self.meaninglessFailures {

@@ -6,7 +6,7 @@ import Testing
 @Suite("Isolated tasks, and what tasks need of a worker")
 struct IsolationTests {
   @Test(arguments: StoreKind.allCases)
-  func aTaskThatReachesTheLimitOfItsMemoryFailsAfterThreeWorkers(_ kind: StoreKind) async throws {
+  func `a task that reaches the limit of its memory fails after three workers`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let failure = TaskFailure(end: .exhausted, message: "out of memory", process: .sample)
@@ -22,7 +22,7 @@ struct IsolationTests {
 
   /// Nothing shows that a task is at fault that nothing else runs beside. It is not tried for ever all the same.
   @Test(arguments: StoreKind.allCases)
-  func aKilledTaskIsNotCountedAndFailsAfterEightAttempts(_ kind: StoreKind) async throws {
+  func `a killed task is not counted and fails after eight attempts`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let failure = TaskFailure(end: .killed, message: "killed")
@@ -40,7 +40,7 @@ struct IsolationTests {
   }
 
   @Test(arguments: StoreKind.allCases, [AttemptEnd.media, .crashed, .hung, .exhausted, .killed])
-  func ofAJobWithTwoSuspectAttemptsOneTaskRunsAtATime(_ kind: StoreKind, end: AttemptEnd) async throws {
+  func `of a job with two suspect attempts, one task runs at a time`(_ kind: StoreKind, end: AttemptEnd) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("bad", tasks: .videos(3))
       let grants = try await farm.store.claim(worker: .anna, build: "b1", limit: 2)
@@ -58,7 +58,9 @@ struct IsolationTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theResultOfAnIsolatedTaskLiftsTheIsolationOfThoseThatAreNotAtFault(_ kind: StoreKind) async throws {
+  func `the result of an isolated task lifts the isolation of those that are not at fault`(_ kind: StoreKind)
+    async throws
+  {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(3))
       for worker in [WorkerID.anna, .bert] {
@@ -79,7 +81,7 @@ struct IsolationTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func anIsolatedTaskComesAfterAllOthersUntilItHasWaitedForLong(_ kind: StoreKind) async throws {
+  func `an isolated task comes after all others until it has waited for long`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("bad", tasks: .videos(1))
       for worker in [WorkerID.anna, .bert] {
@@ -98,7 +100,7 @@ struct IsolationTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func anIsolatedTaskHasNoBackupLease(_ kind: StoreKind) async throws {
+  func `an isolated task has no backup lease`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(isolation: 1)) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -111,7 +113,7 @@ struct IsolationTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aJobThatIsTakenUpIsNotIsolatedAnyMore(_ kind: StoreKind) async throws {
+  func `a job that is taken up is not isolated any more`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(isolation: 1)) { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe)]))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -125,7 +127,7 @@ struct IsolationTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aTaskWaitsForAWorkerThatHasItsMemory(_ kind: StoreKind) async throws {
+  func `a task waits for a worker that has its memory`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.register([.sample(.anna, memory: 99), .sample(.bert, memory: 100)])
       let tasks: [NewTask] = [.sample(.video, 0, cost: 9, memory: 100), .sample(.video, 1, memory: 99)]
@@ -145,7 +147,7 @@ struct IsolationTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func negativeMemoryIsRejected(_ kind: StoreKind) async throws {
+  func `negative memory is rejected`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       await #expect(throws: JobStoreError(.invalid, "")) {
         try await farm.store.submit(.sample("j1", tasks: [.sample(.probe, memory: -1)]))

@@ -9,7 +9,7 @@ struct MeasuringTests {
   private static let job = JobID("j1")
 
   @Test(arguments: StoreKind.allCases)
-  func aMeasuredJobIsPlannedWhenItsMeasureTasksAreDone(_ kind: StoreKind) async throws {
+  func `a measured job is planned when its measure tasks are done`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let store = farm.store
       try await store.submit(.sample("j1", tasks: [.sample(.probe, cached: content(1))]))
@@ -50,7 +50,7 @@ struct MeasuringTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aJobWhoseMeasurementsAreKnownCanBePlannedAtOnce(_ kind: StoreKind) async throws {
+  func `a job whose measurements are known can be planned at once`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1"))
       #expect(try await farm.store.measure(Self.job, build: "b1", tasks: [.sample(.measure, cached: content(1))]))
@@ -59,7 +59,7 @@ struct MeasuringTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aMeasuredJobThatIsBoundAnewOrTakenUpKeepsItsProbeTasksAlone(_ kind: StoreKind) async throws {
+  func `a measured job that is bound anew or taken up keeps its probe tasks alone`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let store = farm.store
       try await store.submit(.sample("j1", tasks: [.sample(.probe, cached: content(1))]))
@@ -83,7 +83,7 @@ struct MeasuringTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aMeasureTaskThatFailsForGoodFailsTheJob(_ kind: StoreKind) async throws {
+  func `a measure task that fails for good fails the job`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1"))
       #expect(try await farm.store.measure(Self.job, build: "b1", tasks: [.sample(.measure)]))
@@ -97,7 +97,7 @@ struct MeasuringTests {
   @Test(
     arguments: StoreKind.allCases,
     [[], [.sample(.measure), .sample(.video)], [.sample(.stitch)]] as [[NewTask]])
-  func measuringThatHasNoMeaningIsRejected(_ kind: StoreKind, tasks: [NewTask]) async throws {
+  func `measuring that has no meaning is rejected`(_ kind: StoreKind, tasks: [NewTask]) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1"))
       await #expect(throws: JobStoreError(.invalid, "")) {
@@ -108,7 +108,7 @@ struct MeasuringTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func anInspectionIsNeverMeasured(_ kind: StoreKind) async throws {
+  func `an inspection is never measured`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", purpose: .inspection))
       #expect(try await !farm.store.measure(Self.job, build: "b1", tasks: [.sample(.measure)]))

@@ -7,7 +7,7 @@ import Testing
 @Suite("Outages")
 struct OutageTests {
   @Test(arguments: StoreKind.allCases, [6, 20, 120] as [Int64])
-  func noLeaseEndsOfAnOutage(_ kind: StoreKind, seconds: Int64) async throws {
+  func `no lease ends of an outage`(_ kind: StoreKind, seconds: Int64) async throws {
     try await kind.run(outages: true) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(2))
       try await farm.store.register(.sample(.anna))
@@ -33,7 +33,7 @@ struct OutageTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func noTaskHangsAndNoneIsSlowOfAnOutage(_ kind: StoreKind) async throws {
+  func `no task hangs and none is slow of an outage`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(hang: .seconds(20)), outages: true) { farm in
       let slow = try await SlowVideo(on: farm)
       #expect(try await farm.store.expire().isEmpty)
@@ -51,7 +51,7 @@ struct OutageTests {
 
   /// What happened after the outage and before the first call is not moved into the future.
   @Test(arguments: StoreKind.allCases)
-  func noTimeIsMovedPastNow(_ kind: StoreKind) async throws {
+  func `no time is moved past now`(_ kind: StoreKind) async throws {
     try await kind.run(outages: true) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       #expect(try await farm.store.expire().isEmpty)
@@ -71,7 +71,7 @@ struct OutageTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aBuildWhoseWorkersWereCutOffHasNotLeft(_ kind: StoreKind) async throws {
+  func `a build whose workers were cut off has not left`(_ kind: StoreKind) async throws {
     try await kind.run(outages: true) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       try await farm.store.register(.sample(.anna))
@@ -85,7 +85,7 @@ struct OutageTests {
 
   /// Not only when the outage is over: a database that answers again answers questions before `expire` is called.
   @Test(arguments: StoreKind.allCases)
-  func noWorkerAndNoBuildLeavesInAnOutage(_ kind: StoreKind) async throws {
+  func `no worker and no build leaves in an outage`(_ kind: StoreKind) async throws {
     try await kind.run(outages: true) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       try await farm.store.register(.sample(.anna))
@@ -102,7 +102,7 @@ struct OutageTests {
   }
 
   /// Two coordinators find the same outage: times are moved once.
-  @Test(.database) func coordinatorsThatComeBackAtOnceMoveTheTimesOnce() async throws {
+  @Test(.database) func `coordinators that come back at once move the times once`() async throws {
     try await TestDatabase.with { database in
       var stores: [PostgresJobStore] = []
       for _ in 0..<4 { stores.append(try await PostgresJobStore.connect(url: database.url)) }

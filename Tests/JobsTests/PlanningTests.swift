@@ -12,7 +12,7 @@ struct PlanningTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func oneCoordinatorPlansAJobAtATime(_ kind: StoreKind) async throws {
+  func `one coordinator plans a job at a time`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let store = farm.store
       try await submit(farm)
@@ -33,7 +33,7 @@ struct PlanningTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func twoLostAttemptsAreTheLast(_ kind: StoreKind) async throws {
+  func `two lost attempts are the last`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let store = farm.store
       try await submit(farm)
@@ -64,7 +64,7 @@ struct PlanningTests {
 
   /// Two jobs were planned at once when their coordinator ended: each is planned alone next.
   @Test(arguments: StoreKind.allCases)
-  func afterALossAJobIsPlannedAlone(_ kind: StoreKind) async throws {
+  func `after a loss, a job is planned alone`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let store = farm.store
       try await submit(farm)
@@ -86,7 +86,7 @@ struct PlanningTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func anOutageLosesNoAttempt(_ kind: StoreKind) async throws {
+  func `an outage loses no attempt`(_ kind: StoreKind) async throws {
     try await kind.run(outages: true) { farm in
       try await submit(farm)
       _ = try await farm.store.expire()
@@ -100,7 +100,7 @@ struct PlanningTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func jobsAreListedFromAJobOnAndByState(_ kind: StoreKind) async throws {
+  func `jobs are listed from a job on, and by state`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let store = farm.store
       for number in 1...6 { try await store.submit(.sample("j\(number)")) }
@@ -124,7 +124,7 @@ struct PlanningTests {
 
   /// From the grant of the first task of the film.
   @Test(arguments: StoreKind.allCases)
-  func theTimeOfRenderingDoesNotCountTheWait(_ kind: StoreKind) async throws {
+  func `the time of rendering does not count the wait`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let store = farm.store
       try await submit(farm)

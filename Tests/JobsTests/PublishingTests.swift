@@ -6,7 +6,7 @@ import Testing
 @Suite("Publishing")
 struct PublishingTests {
   @Test(arguments: StoreKind.allCases)
-  func aJobGoesToItsOutput(_ kind: StoreKind) async throws {
+  func `a job goes to its output`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe)]))
       let probe = try #require(try await farm.store.claimOne())
@@ -38,7 +38,7 @@ struct PublishingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func publishingAgainIsADuplicateAndAnythingElseIsStale(_ kind: StoreKind) async throws {
+  func `publishing again is a duplicate, and anything else is stale`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(2))
       let lost = try #require(try await farm.store.claimOne(.bert)).lease
@@ -61,7 +61,7 @@ struct PublishingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aTaskThatIsReadyAgainCannotBePublished(_ kind: StoreKind) async throws {
+  func `a task that is ready again cannot be published`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -73,7 +73,7 @@ struct PublishingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aLeasePastItsTimeThatHasNotExpiredStillPublishes(_ kind: StoreKind) async throws {
+  func `a lease past its time that has not expired still publishes`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -84,7 +84,7 @@ struct PublishingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aResultOfANegativeSizeIsRejected(_ kind: StoreKind) async throws {
+  func `a result of a negative size is rejected`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -96,7 +96,7 @@ struct PublishingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func onlyTheHolderPublishesWhateverTheEpoch(_ kind: StoreKind) async throws {
+  func `only the holder publishes, whatever the epoch`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease

@@ -6,7 +6,7 @@ import Testing
 @Suite("Reading jobs and workers")
 struct ReadingTests {
   @Test(arguments: StoreKind.allCases)
-  func jobsAreListedNewestFirst(_ kind: StoreKind) async throws {
+  func `jobs are listed newest first`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       for id in ["c", "a", "b"] { try await farm.store.submit(.sample(id)) }
       #expect(try await farm.store.jobs(.render, limit: 9).map(\.id.description) == ["b", "a", "c"])
@@ -18,7 +18,7 @@ struct ReadingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func workersAreThoseRegisteredWithinTheLeaseTime(_ kind: StoreKind) async throws {
+  func `workers are those registered within the lease time`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.register(.sample(.anna, name: "z"))
       try farm.advance(.seconds(10))
@@ -43,7 +43,7 @@ struct ReadingTests {
   }
 
   @Test(arguments: StoreKind.allCases, [false, true])
-  func aWorkerThatComesBackIsConnectedAnew(_ kind: StoreKind, expired: Bool) async throws {
+  func `a worker that comes back is connected anew`(_ kind: StoreKind, expired: Bool) async throws {
     try await kind.run { farm in
       let record = WorkerRecord.sample(.anna)
       try await farm.store.register(record)
@@ -56,7 +56,7 @@ struct ReadingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aNewSessionIsConnectedAnew(_ kind: StoreKind) async throws {
+  func `a new session is connected anew`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.register(.sample(.anna))
       try farm.advance(.seconds(3))
@@ -68,7 +68,7 @@ struct ReadingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func jobsOfEachPurposeAreListedApart(_ kind: StoreKind) async throws {
+  func `jobs of each purpose are listed apart`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("r"))
       try await farm.store.submit(.sample("i", purpose: .inspection))
@@ -81,7 +81,7 @@ struct ReadingTests {
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: StoreKind.allCases)
-  func everyStreamGetsHints(_ kind: StoreKind) async throws {
+  func `every stream gets hints`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       var first = farm.store.changes().makeAsyncIterator()
       var second = farm.store.changes().makeAsyncIterator()
@@ -95,7 +95,7 @@ struct ReadingTests {
   }
 
   @Test(.timeLimit(.minutes(10)), .database)
-  func closingEndsTheStreamsAndRejectsWhatFollows() async throws {
+  func `closing ends the streams and rejects what follows`() async throws {
     try await TestDatabase.with { database in
       let postgres = try await PostgresJobStore.connect(url: database.url)
       let memory = MemoryJobStore { .zero }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Summaries, deleting and contents")
 struct RetentionTests {
   @Test(arguments: StoreKind.allCases)
-  func aSummaryCountsTasksWithoutTheRequest(_ kind: StoreKind) async throws {
+  func `a summary counts tasks without the request`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe), .sample(.probe, cached: content(1))]))
       var summary = try #require(try await farm.store.summary(of: JobID("j1")))
@@ -46,7 +46,7 @@ struct RetentionTests {
   }
 
   /// A summary is one row of the job and one of each lease, however many tasks and however large a request there are.
-  @Test(.database) func aSummaryReadsNoTask() async throws {
+  @Test(.database) func `a summary reads no task`() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       try await store.submitRendering("j1", tasks: .videos(100))
@@ -63,7 +63,7 @@ struct RetentionTests {
   }
 
   /// As many jobs have just ended, and the table has no statistics yet.
-  @Test(.database) func whatIsToPlanIsFoundAmongTheOpenJobsAlone() async throws {
+  @Test(.database) func `what is to plan is found among the open jobs alone`() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       let admin = try database.connect()
@@ -81,7 +81,7 @@ struct RetentionTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func onlyAJobThatHasEndedIsDeleted(_ kind: StoreKind) async throws {
+  func `only a job that has ended is deleted`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", submission: "s", tasks: [.sample(.probe)]))
       #expect(try await !farm.store.delete(JobID("j1")))
@@ -100,7 +100,7 @@ struct RetentionTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func oldJobsAreDeletedOldestFirst(_ kind: StoreKind) async throws {
+  func `old jobs are deleted oldest first`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       for id in ["a", "b", "c", "d", "open"] { try await farm.store.submit(.sample(id)) }
       for id in ["c", "a", "d", "b"] {
@@ -118,7 +118,7 @@ struct RetentionTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func contentsOfOpenJobsAndOfNewOutputsAreInUse(_ kind: StoreKind) async throws {
+  func `contents of open jobs and of new outputs are in use`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       func inUse(_ seconds: Int64 = 100) async throws -> [Int] {
         let digests = try await farm.store.contentsInUse(keepingResults: .seconds(seconds))
@@ -147,7 +147,7 @@ struct RetentionTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theFirstContentStoreIsTheFarmsUntilItIsReplaced(_ kind: StoreKind) async throws {
+  func `the first content store is the farm's until it is replaced`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       var answers: [String] = []
       for (identity, replacing) in [("one", false), ("two", false), ("two", true), ("one", false)] {
@@ -159,7 +159,7 @@ struct RetentionTests {
 
   /// The median of many rendered tasks is found now and then only; both stores find it at the same numbers of them.
   @Test(arguments: StoreKind.allCases)
-  func theMedianOfManyTasksIsFoundAtRoundNumbers(_ kind: StoreKind) async throws {
+  func `the median of many tasks is found at round numbers`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(111))
       func render(_ count: Int, in time: Duration) async throws {

@@ -7,7 +7,7 @@ import Testing
 struct RetryTests {
   /// Every worker's image was replaced in the midst of a job.
   @Test(arguments: StoreKind.allCases)
-  func aJobWhoseBuildHasLeftIsBoundAnew(_ kind: StoreKind) async throws {
+  func `a job whose build has left is bound anew`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe, cached: content(1))]))
       #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: .videos(3) + [.sample(.stitch)]))
@@ -45,7 +45,7 @@ struct RetryTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aJobWhoseWorkersAreThereIsNotBoundAnew(_ kind: StoreKind) async throws {
+  func `a job whose workers are there is not bound anew`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       try farm.advance(.seconds(60))
@@ -60,7 +60,7 @@ struct RetryTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aFailedJobIsTakenUpWhereItStopped(_ kind: StoreKind) async throws {
+  func `a failed job is taken up where it stopped`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(maximumFailures: 2)) { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe, 1), .sample(.probe, 2)]))
       let probes = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
@@ -95,7 +95,7 @@ struct RetryTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aRenderedJobIsTakenUpWithItsProbeTasksAlone(_ kind: StoreKind) async throws {
+  func `a rendered job is taken up with its probe tasks alone`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", priority: 1, tasks: [.sample(.probe, cached: content(1))]))
       #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: .videos(2) + [.sample(.stitch)]))
@@ -115,7 +115,7 @@ struct RetryTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func probeTasksWhoseResultsAreLostAreReadyAgain(_ kind: StoreKind) async throws {
+  func `probe tasks whose results are lost are ready again`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let job = JobID("j1")
       try await farm.store.submit(
@@ -146,7 +146,7 @@ struct RetryTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func onlyAJobThatFailedOrWasCancelledIsTakenUp(_ kind: StoreKind) async throws {
+  func `only a job that failed or was cancelled is taken up`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       #expect(try await farm.store.retry(JobID("none")) == nil)
       try await farm.store.submit(.sample("new"))
@@ -166,7 +166,7 @@ struct RetryTests {
 
   /// A drain costs nothing: ten shutdowns during one task neither fail it nor fill the database.
   @Test(arguments: StoreKind.allCases)
-  func releasedAttemptsAreNeverCountedAndOnlyTheLastAreKept(_ kind: StoreKind) async throws {
+  func `released attempts are never counted and only the last are kept`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(keptReleases: 3, maximumFailures: 2)) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       for epoch in 1...12 as ClosedRange<Int64> {

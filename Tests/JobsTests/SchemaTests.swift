@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The schema", .timeLimit(.minutes(10)), .database)
 struct SchemaTests {
-  @Test func migrationsAreNumberedFromOneWithoutGaps() {
+  @Test func `migrations are numbered from one without gaps`() {
     #expect(Schema.migrations.map(\.version) == Array(1...Int32(Schema.migrations.count)))
     for migration in Schema.migrations {
       #expect(migration.name.hasPrefix(String(String(10_000 + migration.version).dropFirst()) + "_"))
@@ -15,12 +15,12 @@ struct SchemaTests {
   }
 
   /// Databases have recorded it: a change to the schema is another file.
-  @Test func theFileOfAReleaseNeverChanges() throws {
+  @Test func `the file of a release never changes`() throws {
     let file = try #require(Schema.migrations.first)
     #expect(SHA256Digest.of(file.script).hex == "bd7afd9c5842c2005ce45a813325371e1df9d4b1ce64615aaa3849a28dbff758")
   }
 
-  @Test func connectingAgainChangesNothing() async throws {
+  @Test func `connecting again changes nothing`() async throws {
     try await TestDatabase.with { database in
       let first = try await PostgresJobStore.connect(url: database.url)
       try await first.submit(.sample("j1"))
@@ -35,7 +35,7 @@ struct SchemaTests {
     }
   }
 
-  @Test func coordinatorsThatStartAtOnceMakeOneSchema() async throws {
+  @Test func `coordinators that start at once make one schema`() async throws {
     try await TestDatabase.with(isEmpty: true) { database in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<8 {
@@ -54,7 +54,7 @@ struct SchemaTests {
     }
   }
 
-  @Test func aNewerSchemaIsRejected() async throws {
+  @Test func `a newer schema is rejected`() async throws {
     try await TestDatabase.with { database in
       await (try await PostgresJobStore.connect(url: database.url)).close()
       try database.connect().script("INSERT INTO sheaf.migration VALUES (99, '0099_later', 'x')")
@@ -64,7 +64,7 @@ struct SchemaTests {
     }
   }
 
-  @Test func aSchemaFromAnotherFileOfTheSameNumberIsRejected() async throws {
+  @Test func `a schema from another file of the same number is rejected`() async throws {
     try await TestDatabase.with { database in
       await (try await PostgresJobStore.connect(url: database.url)).close()
       try database.connect().script("UPDATE sheaf.migration SET checksum = 'x'")
@@ -74,7 +74,7 @@ struct SchemaTests {
     }
   }
 
-  @Test func aFailedMigrationLeavesNothingBehind() async throws {
+  @Test func `a failed migration leaves nothing behind`() async throws {
     try await TestDatabase.with(isEmpty: true) { database in
       try database.connect().script("CREATE SCHEMA sheaf; CREATE TABLE sheaf.task (stranger integer)")
       await #expect(throws: JobStoreError(.internal, "")) { try await PostgresJobStore.connect(url: database.url) }
@@ -177,7 +177,7 @@ struct SchemaTests {
     "INSERT INTO sheaf.farm DEFAULT VALUES",
   ]
 
-  @Test func aStateThatHasNoMeaningCannotBeStored() async throws {
+  @Test func `a state that has no meaning cannot be stored`() async throws {
     try await Self.withSample { database in
       let connection = try database.connect()
       for change in Self.meaningless {
@@ -211,7 +211,7 @@ struct SchemaTests {
   ]
 
   /// What the test above changes can be changed: its statements fail because of their values.
-  @Test func aStateThatHasAMeaningCanBeStored() async throws {
+  @Test func `a state that has a meaning can be stored`() async throws {
     try await Self.withSample { database in
       let connection = try database.connect()
       for change in Self.meaningful {
@@ -222,7 +222,7 @@ struct SchemaTests {
     }
   }
 
-  @Test func deletingAJobDeletesAllItsRows() async throws {
+  @Test func `deleting a job deletes all its rows`() async throws {
     try await Self.withSample { database in
       try database.connect().script("DELETE FROM sheaf.job")
       let left = "SELECT job::text FROM sheaf.task UNION ALL SELECT job::text FROM sheaf.lease"
@@ -253,7 +253,7 @@ struct SchemaTests {
 
   /// A new database has no statistics. The plan must be right all the same.
   @Test(arguments: [false, true])
-  func aClaimReadsTheIndexInItsOrder(analysed: Bool) async throws {
+  func `a claim reads the index in its order`(analysed: Bool) async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       try await store.submitRendering("j1", tasks: .videos(10_000))
@@ -267,7 +267,7 @@ struct SchemaTests {
 
   /// An idle worker claims every second, mostly for nothing: only the few tasks that run are read.
   @Test(arguments: [false, true], [false, true])
-  func lookingForSlowVideoTasksReadsNoOthers(analysed: Bool, isSlow: Bool) async throws {
+  func `looking for slow video tasks reads no others`(analysed: Bool, isSlow: Bool) async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       for number in 1...4 { try await store.submitRendering("j\(number)", tasks: .videos(2_500)) }
@@ -293,7 +293,7 @@ struct SchemaTests {
 
   /// A heartbeat changes no row of another table, and no index.
   @Test(arguments: [false, true])
-  func aRenewalTouchesLeasesOnly(analysed: Bool) async throws {
+  func `a renewal touches leases only`(analysed: Bool) async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       try await store.submitRendering("j1", tasks: .videos(5_000))

@@ -8,7 +8,7 @@ import Testing
 struct SessionTests {
   /// The coordinator was stopped and started, or the network failed: nothing is lost.
   @Test(arguments: StoreKind.allCases)
-  func aWorkerThatConnectsAgainTakesItsLeasesOver(_ kind: StoreKind) async throws {
+  func `a worker that connects again takes its leases over`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(2))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
@@ -30,7 +30,7 @@ struct SessionTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theLeasesOfAWorkerThatDoesNotComeBackRunOut(_ kind: StoreKind) async throws {
+  func `the leases of a worker that does not come back run out`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: [.sample(.video)])
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -45,7 +45,7 @@ struct SessionTests {
 
   /// What a coordinator that was stopped for some time still reports of a connection that is not the worker's any more.
   @Test(arguments: StoreKind.allCases)
-  func anEarlierSessionChangesNothing(_ kind: StoreKind) async throws {
+  func `an earlier session changes nothing`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(2))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -65,7 +65,7 @@ struct SessionTests {
 
   /// The close of a connection may be recorded after the worker's next one has opened.
   @Test(arguments: StoreKind.allCases)
-  func theEndOfAnEarlierSessionLeavesALaterOnesLeases(_ kind: StoreKind) async throws {
+  func `the end of an earlier session leaves a later one's leases`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(3))
       let first = try await farm.store.claim(worker: .anna, session: 1, build: "b1", limit: 1)
@@ -86,7 +86,7 @@ struct SessionTests {
 
   /// A renewal that was on its way when the connection closed does not bring the worker back.
   @Test(arguments: StoreKind.allCases)
-  func aRenewalOfAClosedConnectionLeavesTheLeaseAway(_ kind: StoreKind) async throws {
+  func `a renewal of a closed connection leaves the lease away`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: [.sample(.video)])
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -98,7 +98,9 @@ struct SessionTests {
 
   /// A dead worker costs no wait: an idle one starts its tasks at once, of whatever kind they are.
   @Test(arguments: StoreKind.allCases, TaskKind.allCases)
-  func anIdleWorkerGetsABackupLeaseOfATaskWhoseHolderIsAway(_ kind: StoreKind, task: TaskKind) async throws {
+  func `an idle worker gets a backup lease of a task whose holder is away`(_ kind: StoreKind, task: TaskKind)
+    async throws
+  {
     try await kind.run { farm in
       let cached = content(9)
       switch task {
@@ -132,7 +134,7 @@ struct SessionTests {
 
   /// One call serves several workers with backup leases: each task goes to the first slot whose worker may have it.
   @Test(arguments: StoreKind.allCases)
-  func backupLeasesGoToTheFirstSlotsThatMayHaveThem(_ kind: StoreKind) async throws {
+  func `backup leases go to the first slots that may have them`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(3))
       for worker in [WorkerID.anna, .bert, .anna] { #expect(try await farm.store.claimOne(worker) != nil) }
@@ -146,7 +148,7 @@ struct SessionTests {
 
   /// Each session counts its movement anew, and a worker that was away could not report any.
   @Test(arguments: StoreKind.allCases)
-  func movementOfAnyKindKeepsATaskFromHanging(_ kind: StoreKind) async throws {
+  func `movement of any kind keeps a task from hanging`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(hang: .seconds(20))) { farm in
       try await farm.store.submitRendering("j1", tasks: [.sample(.video)])
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -166,7 +168,7 @@ struct SessionTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func oneCallRenewsTheLeasesOfManyWorkers(_ kind: StoreKind) async throws {
+  func `one call renews the leases of many workers`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(3))
       let lease = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
@@ -184,7 +186,7 @@ struct SessionTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aWorkersNameIsShownWithWhatItDidAlsoAfterItLeft(_ kind: StoreKind) async throws {
+  func `a worker's name is shown with what it did, also after it left`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(2))
       try await farm.store.register([.sample(.anna, name: "studio 4"), .sample(.bert, name: "")])

@@ -6,7 +6,7 @@ import Testing
 @Suite("Submitting and planning")
 struct SubmittingTests {
   @Test(arguments: StoreKind.allCases)
-  func aJobIsStoredAsItWasSubmitted(_ kind: StoreKind) async throws {
+  func `a job is stored as it was submitted`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let tasks: [NewTask] = [
         .sample(.probe, 1, cost: 0.5, work: 7, inputs: [content(1), content(2, size: 1 << 40)]),
@@ -36,7 +36,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aSecondJobOfTheSameIdIsRejected(_ kind: StoreKind) async throws {
+  func `a second job of the same id is rejected`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", priority: 1))
       await #expect(throws: JobStoreError(.duplicateJob, "")) { try await farm.store.submit(.sample("j1")) }
@@ -55,7 +55,7 @@ struct SubmittingTests {
     .sample("j", tasks: [.sample(.probe, cached: content(1, size: -1))]),
   ]
 
-  @Test(arguments: StoreKind.allCases) func aJobThatHasNoMeaningIsRejected(_ kind: StoreKind) async throws {
+  @Test(arguments: StoreKind.allCases) func `a job that has no meaning is rejected`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       for job in Self.meaninglessJobs {
         await #expect(throws: JobStoreError(.invalid, ""), "\(job)") { try await farm.store.submit(job) }
@@ -66,7 +66,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func textKeepsEveryCharacterButNul(_ kind: StoreKind) async throws {
+  func `text keeps every character but NUL`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       var job = NewJob.sample("j1")
       job.name = "Ünïcödé \u{1F3AC}\0'; DROP TABLE sheaf.job; --"
@@ -78,7 +78,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func payloadsOfMegabytesComeBackWhole(_ kind: StoreKind) async throws {
+  func `payloads of megabytes come back whole`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       var large = NewTask.sample(.video)
       large.payload = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
@@ -89,7 +89,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func jobsCanBePlannedOnceTheirProbeTasksAreDone(_ kind: StoreKind) async throws {
+  func `jobs can be planned once their probe tasks are done`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe)]))
       try await farm.store.submit(.sample("j2", priority: 5, tasks: [.sample(.probe, cached: content(1))]))
@@ -107,7 +107,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aPlansTasksAreNumberedAfterTheProbeTasks(_ kind: StoreKind) async throws {
+  func `a plan's tasks are numbered after the probe tasks`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe, cached: content(1))]))
       let tasks: [NewTask] = [
@@ -125,7 +125,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func onlyTheFirstPlanCounts(_ kind: StoreKind) async throws {
+  func `only the first plan counts`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(2))
       #expect(try await !farm.store.plan(JobID("j1"), build: "b1", tasks: .videos(1) + [.sample(.stitch)]))
@@ -138,7 +138,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aPlanWaitsForTheProbeTasksWhateverTheirBuild(_ kind: StoreKind) async throws {
+  func `a plan waits for the probe tasks, whatever their build`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe)]))
       let grant = try #require(try await farm.store.claimOne(build: "b1"))
@@ -153,7 +153,7 @@ struct SubmittingTests {
 
   /// A client that lost the answer submits again.
   @Test(arguments: StoreKind.allCases)
-  func aSubmissionThatIsRepeatedIsOneJob(_ kind: StoreKind) async throws {
+  func `a submission that is repeated is one job`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       var ids: [JobID] = []
       for (id, submission) in [("j1", "s-1"), ("j2", "s-1"), ("j1", "s-1"), ("j3", "s-2"), ("j4", nil)] {
@@ -174,7 +174,7 @@ struct SubmittingTests {
     [.sample(.probe), .sample(.stitch)], [.sample(.video), .sample(.stitch), .sample(.stitch)],
   ]
 
-  @Test(arguments: StoreKind.allCases) func aPlanThatHasNoMeaningIsRejected(_ kind: StoreKind) async throws {
+  @Test(arguments: StoreKind.allCases) func `a plan that has no meaning is rejected`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1"))
       for tasks in Self.meaninglessPlans {
@@ -189,7 +189,7 @@ struct SubmittingTests {
 
   /// As of a film that is copied.
   @Test(arguments: StoreKind.allCases)
-  func aPlanMayBeAStitchTaskAlone(_ kind: StoreKind) async throws {
+  func `a plan may be a stitch task alone`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1"))
       #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: [.sample(.stitch, work: 70)]))
@@ -202,7 +202,7 @@ struct SubmittingTests {
 
   /// The work of audio is its samples: a day of them at 192 kHz.
   @Test(arguments: StoreKind.allCases)
-  func aPlanMayHaveADayOfAudio(_ kind: StoreKind) async throws {
+  func `a plan may have a day of audio`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1"))
       var audio = NewTask.sample(.audio)
@@ -213,7 +213,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aPlanOfCachedPiecesIsReadyToStitch(_ kind: StoreKind) async throws {
+  func `a plan of cached pieces is ready to stitch`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering(
         "j1", tasks: [.sample(.video, cached: content(1)), .sample(.audio, cached: content(2, size: 3))])
@@ -224,7 +224,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aStitchTaskReadsItsOwnInputsAfterThePieces(_ kind: StoreKind) async throws {
+  func `a stitch task reads its own inputs after the pieces`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1"))
       let stitch = NewTask.sample(.stitch, inputs: [content(5), content(1)])
@@ -238,7 +238,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aCachedOutputEndsTheJobAtOnce(_ kind: StoreKind) async throws {
+  func `a cached output ends the job at once`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1"))
       let tasks: [NewTask] = [.sample(.video), .sample(.stitch, cached: content(7))]
@@ -252,7 +252,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func anInspectionIsNeverPlanned(_ kind: StoreKind) async throws {
+  func `an inspection is never planned`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("i1", purpose: .inspection, tasks: [.sample(.probe)]))
       let lease = try #require(try await farm.store.claimOne()).lease
@@ -265,7 +265,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func inspectionsThatHaveNotEndedAreFoundByTheirAge(_ kind: StoreKind) async throws {
+  func `inspections that have not ended are found by their age`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       for id in ["i3", "i1"] {
         try await farm.store.submit(.sample(id, purpose: .inspection, tasks: [.sample(.probe)]))
@@ -283,7 +283,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func tenThousandTasksArePlannedAndRead(_ kind: StoreKind) async throws {
+  func `ten thousand tasks are planned and read`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(10_000))
       let tasks = try await farm.store.tasks(of: JobID("j1"), payloads: false)

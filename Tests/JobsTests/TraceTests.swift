@@ -9,7 +9,7 @@ struct TraceTests {
   /// The same operations leave both stores in the same state, with the same answers and the same hints, after every
   /// step. The seeds are fixed, and a failure names the seed and the step. `SHEAF_TRACE_SEEDS` is how many seeds there
   /// are for each of the two policies.
-  @Test func bothStoresAgreeAfterEveryStep() async throws {
+  @Test func `both stores agree after every step`() async throws {
     let more = ProcessEnvironment.value("SHEAF_TRACE_SEEDS").flatMap { UInt64($0) }
     let seen = try await withThrowingTaskGroup(of: [String: Int].self) { group in
       let patient = LeasePolicy(keptReleases: 2, maximumKills: 4)

@@ -15,7 +15,7 @@ struct LocalFarmTests {
     folder = try TemporaryFolder()
   }
 
-  @Test func aSecondCommandKnowsTheDigestsOfTheFirst() throws {
+  @Test func `a second command knows the digests of the first`() throws {
     // A file that has not changed for long: one that has just changed is read again.
     let file = try OpenFile.open("/bin/sh")
     let first = try LocalFarm.Configuration(store: folder.path("store"))
@@ -25,7 +25,7 @@ struct LocalFarmTests {
     #expect(try LocalFarm.Configuration(store: folder.path("other")).contents.knownContent(of: file) == nil)
   }
 
-  @Test func theLastFarmToUseAStoreTrimsIt() async throws {
+  @Test func `the last farm to use a store trims it`() async throws {
     let store = try ContentStore(directory: folder.path("store"))
     let (old, new) = (SHA256Digest.of("old".utf8), SHA256Digest.of("new".utf8))
     for digest in [old, new] {

@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func aWorkerThatEndsIsStartedAgainAndItsLastMessageIsReported() async throws {
+  @Test func `a worker that ends is started again and its last message is reported`() async throws {
     let starts = folder.path("starts")
     let worker = try worker("echo start >> '\(starts)'; echo first >&2; echo out of luck >&2; exit 3")
     let error = await #expect(throws: CommandFailure.self) { try await worker.supervise() }
@@ -39,7 +39,7 @@ import Testing
     #expect(text("starts").split(separator: "\n").count == LocalWorker.maximumStarts)
   }
 
-  @Test func theEndIsSeenWhileAnotherProcessHoldsStandardError() async throws {
+  @Test func `the end is seen while another process holds standard error`() async throws {
     let child = folder.path("child")
     let worker = try worker("sleep 600 & echo $! >> '\(child)'; echo gone >&2")
     let error = await #expect(throws: CommandFailure.self) { try await worker.supervise() }
@@ -49,19 +49,19 @@ import Testing
     }
   }
 
-  @Test func theLastBytesOfALongLogAreKept() async throws {
+  @Test func `the last bytes of a long log are kept`() async throws {
     let worker = try worker("yes line | head -n 100000 >&2; echo the end >&2")
     let error = await #expect(throws: CommandFailure.self) { try await worker.supervise() }
     #expect(error?.message.hasSuffix("line\nline\nline\nline\nthe end") == true, "\(error?.message ?? "")")
   }
 
-  @Test func aProgramThatCannotBeStartedIsReported() async throws {
+  @Test func `a program that cannot be started is reported`() async throws {
     let worker = LocalWorker(executable: folder.path("none"), arguments: [], environment: [:])
     let error = await #expect(throws: CommandFailure.self) { try await worker.supervise() }
     #expect(error?.message.contains("\(folder.path("none")) cannot be started") == true, "\(error?.message ?? "")")
   }
 
-  @Test func closingStandardInputEndsTheWorker() async throws {
+  @Test func `closing standard input ends the worker`() async throws {
     let (started, ended) = (folder.path("started"), folder.path("ended"))
     let worker = try worker("echo yes > '\(started)'; cat; sleep 0.3; echo yes > '\(ended)'")
     let supervising = Task { try await worker.supervise() }
@@ -72,7 +72,7 @@ import Testing
     #expect(text("ended") == "yes\n")
   }
 
-  @Test func aWorkerThatIgnoresItsInputIsKilled() async throws {
+  @Test func `a worker that ignores its input is killed`() async throws {
     let started = folder.path("started")
     let worker = try worker("trap '' TERM INT; echo $$ > '\(started)'; while :; do sleep 1; done")
     let supervising = Task { try await worker.supervise() }
@@ -85,7 +85,7 @@ import Testing
     #expect(kill(id, 0) != 0 && errno == ESRCH)
   }
 
-  @Test func theWorkerHasAGroupAndAnEnvironmentOfItsOwn() async throws {
+  @Test func `the worker has a group and an environment of its own`() async throws {
     setenv("SHEAF_TEST_REMOVED", "here", 1)
     setenv("SHEAF_TEST_INHERITED", "here", 1)
     let seen = folder.path("seen")

@@ -26,7 +26,7 @@ import Testing
     return MediaWatch(assets: assets, contents: contents)
   }
 
-  @Test func theFilesThatAreGoneOrHaveOtherBytesAreNamed() async throws {
+  @Test func `the files that are gone or have other bytes are named`() async throws {
     let watch = try await watch(["gone": "a", "same": "b", "copied": "c", "other": "d"])
     try await watch.look()
     try FileManager.default.removeItem(atPath: folder.path("gone"))
@@ -41,7 +41,7 @@ import Testing
     #expect(gone.problems.last?.message == "the file other has changed since the command began; run it again")
   }
 
-  @Test func workThatWaitsForThemEnds() async throws {
+  @Test func `work that waits for them ends`() async throws {
     let watch = try await watch(["a": "a", "b": "b"])
     let (moments, continuation) = AsyncStream.makeStream(of: Void.self)
     continuation.yield()
@@ -57,7 +57,7 @@ import Testing
     #expect(gone?.assets == ["a"])
   }
 
-  @Test func workThatFailsForThemIsNotReportedByItself() async throws {
+  @Test func `work that fails for them is not reported by itself`() async throws {
     let watch = try await watch(["a": "a", "b": "b"])
     let (moments, _) = AsyncStream.makeStream(of: Void.self)
     let path = folder.path("b")
@@ -72,7 +72,7 @@ import Testing
     #expect(gone?.assets == ["b"])
   }
 
-  @Test func workThatHasEndedIsDoneThoughAFileIsGone() async throws {
+  @Test func `work that has ended is done though a file is gone`() async throws {
     let watch = try await watch(["a": "a"])
     let path = folder.path("a")
     let (moments, _) = AsyncStream.makeStream(of: Void.self)

@@ -14,7 +14,7 @@ struct AssetInspectionTests {
     return try AssetProbe.probe(openSource(path), name: name)
   }
 
-  @Test func chaptersSubtitlesAndMetadataAreDescribed() throws {
+  @Test func `chapters, subtitles and metadata are described`() throws {
     let folder = try TemporaryFolder()
     _ = try folder.write(
       Data(
@@ -60,7 +60,7 @@ struct AssetInspectionTests {
     #expect(description.bitRate == Int((Double(size) * 8 / 3).rounded()))
   }
 
-  @Test func coverArtIsNoTrackAndTracksHaveTheContainersNumbers() throws {
+  @Test func `cover art is no track, and tracks have the container's numbers`() throws {
     let folder = try TemporaryFolder()
     _ = try Tool.ffmpeg([
       "-f", "lavfi", "-i", "testsrc2=size=80x60:rate=1:duration=1", "-frames:v", "1", folder.path("c.png"),
@@ -78,7 +78,7 @@ struct AssetInspectionTests {
     #expect(description.attachedPictures?.first?.size == PixelSize(width: 80, height: 60))
   }
 
-  @Test func aTrackThatCannotBeDescribedHasItsReason() throws {
+  @Test func `a track that cannot be described has its reason`() throws {
     let folder = try TemporaryFolder()
     // The picture's codec is made one that no decoder has.
     _ = try probe(
@@ -98,7 +98,7 @@ struct AssetInspectionTests {
     #expect(description.failures?.first?.message.isEmpty == false)
   }
 
-  @Test func anOlderDescriptionCanStillBeRead() throws {
+  @Test func `an older description can still be read`() throws {
     let json = """
       {"container": "mov", "duration": "1", "metadata": {"COM.apple.quicktime.make": "Apple", "date": "2020"},
        "tracks": []}

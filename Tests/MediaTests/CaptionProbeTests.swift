@@ -34,7 +34,7 @@ import Testing
 
     """
 
-  @Test func eachFormatHasItsEvents() throws {
+  @Test func `each format has its events`() throws {
     let subRip = try probe(Self.srt, as: "a.srt")
     #expect(subRip.container == "srt" && "\(subRip.duration)" == "15751/250")
     #expect(
@@ -52,7 +52,7 @@ import Testing
     #expect(script.tracks[0].captions?.header.contains("Style: Default,Serif,20") == true)
   }
 
-  @Test func theTextTrackOfAMovieIsFoundAndDoesNotMakeItLonger() throws {
+  @Test func `the text track of a movie is found and does not make it longer`() throws {
     let folder = try TemporaryFolder()
     try Data(Self.srt.utf8).write(to: URL(fileURLWithPath: folder.path("a.srt")))
     for (name, codec) in [("a.mp4", "mov_text"), ("a.mkv", "srt"), ("b.mkv", "ass")] {
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func aMovieWithACaptionThatIsDamagedKeepsItsOtherTracks() throws {
+  @Test func `a movie with a caption that is damaged keeps its other tracks`() throws {
     let folder = try TemporaryFolder()
     try Data(Self.srt.utf8).write(to: URL(fileURLWithPath: folder.path("a.srt")))
     for (name, codec) in [("a.mkv", "srt"), ("a.mov", "mov_text")] {
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian])
-  func webVTTInUTF16IsRefusedByName(encoding: String.Encoding) throws {
+  func `WebVTT in UTF-16 is refused by name`(encoding: String.Encoding) throws {
     let folder = try TemporaryFolder()
     let mark = encoding == .utf16 ? "" : "\u{FEFF}"
     let text = mark + "WEBVTT\n\n00:01.000 --> 00:02.000\nwörds\n"
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func aCaptionWithoutAnEndIsShownUntilTheNextThatStartsLater() throws {
+  @Test func `a caption without an end is shown until the next that starts later`() throws {
     let lines = [1, 1, 3, 2, 4].enumerated().map { "Dialogue: 0,0:00:0\($1).00,0:00:0\($1).00,Default,,0,0,0,,\($0)" }
     let script =
       "[Script Info]\nScriptType: v4.00+\n\n[Events]\n"
@@ -128,7 +128,9 @@ import Testing
         "Big,,1,2,3,,no,One, {\\b1}two"
       ),
     ], ["\n", "\r\n"])
-  func anEventHasTheFieldsThatItsScriptNames(_ format: (names: String, fields: String), lineEnd: String) throws {
+  func `an event has the fields that its script names`(_ format: (names: String, fields: String), lineEnd: String)
+    throws
+  {
     let text = Self.head + "Format: \(format.names)\nDialogue: 3,0:00:01.00,0:00:02.00,\(format.fields)\n"
     let asset = try probe(text.replacing("\n", with: lineEnd), as: "a.ass")
     let captions = try #require(asset.defaultTrack(.subtitle)?.captions)
@@ -145,7 +147,7 @@ import Testing
 
   /// The blocks of Matroska have the usual fields whatever the head names; libavformat's have those of the head.
   @Test(arguments: ["Big,One, two", "Big,,0,0000,0,,One, two"])
-  func anEventOfMatroskaHasTheUsualFieldsOrThoseOfItsHead(fields: String) throws {
+  func `an event of Matroska has the usual fields or those of its head`(fields: String) throws {
     let folder = try TemporaryFolder()
     let text =
       Self.head + "Format: Layer, Start, End, Style, Text\nDialogue: 3,0:00:01.00,0:00:02.00,\(fields)\n"
@@ -158,7 +160,7 @@ import Testing
 
   /// A comma and a mark after it are one character to Swift.
   @Test(arguments: ["Format: Layer, Start, End, Style, Text\n", ""])
-  func aTextThatBeginsWithAMarkIsKept(format: String) throws {
+  func `a text that begins with a mark is kept`(format: String) throws {
     let usual = format.isEmpty ? ",0,0,0,," : ""
     let asset = try probe(
       Self.head + format + "Dialogue: 0,0:00:01.00,0:00:02.00,Default,\(usual)\u{301}, two\n", as: "a.ass")
@@ -166,7 +168,7 @@ import Testing
     #expect(fields.count == 9 && fields.last == "\u{301}, two")
   }
 
-  @Test func aNoteInAnotherSectionIsNoEvent() throws {
+  @Test func `a note in another section is no event`() throws {
     let events = "Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,Hi\n\n[Notes]\nDialogue: a free note\n"
     let asset = try probe(Self.head + events, as: "a.ass")
     #expect(self.events(asset) == ["1000-2000 Hi"])
@@ -181,7 +183,7 @@ import Testing
     ("Format: Layer, Start, End, Text\nDialogue: 0,one,two,Hi\n", "Dialogue: 0,one,two,Hi"),
     ("Format: Layer, Start, End, Style\nDialogue: 0,0:00:01.00,0:00:02.00,Hi\n", "no field \"Text\""),
   ])
-  func anEventThatCannotBeReadIsNamed(events: String, message: String) throws {
+  func `an event that cannot be read is named`(events: String, message: String) throws {
     #expect {
       try probe(Self.head + events, as: "a.ass")
     } throws: {
@@ -189,7 +191,7 @@ import Testing
     }
   }
 
-  @Test func aCaptionOfATextFileThatEndsAtItsStartIsNotShown() throws {
+  @Test func `a caption of a text file that ends at its start is not shown`() throws {
     let head =
       "[Script Info]\nScriptType: v4.00+\n\n[Events]\n"
       + "Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
@@ -221,7 +223,7 @@ import Testing
     ),
     ("milliseconds of few digits", "1\n00:00:01,5 --> 00:00:01,25\none\n\n2\n0:0:3,0 --> 0:0:04,000 X1:1\ntwo\n"),
   ])
-  func aSloppySubRipIsRead(what: String, text: String) throws {
+  func `a sloppy SubRip is read`(what: String, text: String) throws {
     let folder = try TemporaryFolder()
     let path = folder.path("a.srt")
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
@@ -241,7 +243,7 @@ import Testing
   }
 
   @Test(arguments: ["\n", "\r\n"])
-  func blocksOfWebVTTThatAreNoCaptionsHideNone(end: String) throws {
+  func `blocks of WebVTT that are no captions hide none`(end: String) throws {
     let text = """
       \u{FEFF}WEBVTT - a title
       Kind: captions
@@ -277,7 +279,7 @@ import Testing
     #expect(found == ["1000-2000 one", "3000-3604500 two\\Nlines", "5000-6000 three"])
   }
 
-  @Test func webVTTOfMoreBytesThanAreReadIsRefused() throws {
+  @Test func `WebVTT of more bytes than are read is refused`() throws {
     let (folder, limit) = (try TemporaryFolder(), CaptionsFormat.greatestSize)
     let file = try folder.create("a.vtt")
     try file.write(contentsOf: Data("WEBVTT\n\n00:01.000 --> 00:02.000\nHi\n".utf8))
@@ -290,7 +292,7 @@ import Testing
       "\(String(describing: error))")
   }
 
-  @Test func webVTTOfAsManyBytesAsAreReadIsTaken() throws {
+  @Test func `WebVTT of as many bytes as are read is taken`() throws {
     /// States a size, of which it has only the first bytes.
     final class Head: ByteSource {
       private let head = MemorySource(Array("WEBVTT\n\n00:01.000 --> 00:02.000\nHi\n".utf8))
@@ -306,7 +308,7 @@ import Testing
     #expect(throws: MediaError.self) { try WebVTTFile(Head(of: CaptionsFormat.greatestSize + 1), name: "a.vtt") }
   }
 
-  @Test func whatIsNoWebVTTIsRefusedWithItsLine() throws {
+  @Test func `what is no WebVTT is refused with its line`() throws {
     let cases: [(text: String, words: [String])] = [
       ("\n\na\n00:02,500 --> 00:03.500\nHi\n", ["line 4", "00:02,500", "00:01.000 --> 00:02.500"]),
       ("\n\n00:02.500 --> 00:03.5\nHi\n", ["line 3", "is not a caption's time"]),
@@ -323,7 +325,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoSubRipIsRefusedWithItsLine() throws {
+  @Test func `what is no SubRip is refused with its line`() throws {
     let cases: [(text: String, words: [String])] = [
       ("1\n00:00:01,000 -> 00:00:02,000\nHi\n\n2\n00:00:03,000 --> 00:00:04,000\nHo\n", ["line 2", "->"]),
       ("1\n00:00:01,000 --> 00:00:02,000\nHi\n\n2\n00:00:03,000 --> 00:00:4,0000\nHo\n", ["line 6", "00:00:4,0000"]),

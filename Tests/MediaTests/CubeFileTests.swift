@@ -6,7 +6,7 @@ import Testing
 @Suite struct CubeFileTests {
   private func read(_ text: String) throws -> CubeFile { try CubeFile(MemorySource(Array(text.utf8)), name: "a.cube") }
 
-  @Test func aTableIsReadWithItsDomain() throws {
+  @Test func `a table is read with its domain`() throws {
     let text =
       "\u{FEFF}# made by hand\r\nTITLE \"A # title\"\r\n\r\nLUT_1D_SIZE 2\r\nDOMAIN_MIN 0 0 -1\r\nDOMAIN_MAX 1 2 4\r\n"
       + "0 0.5 1e0\r\n  # between\r\n\t1.25\t-.5 0.25 \r\n"
@@ -19,7 +19,7 @@ import Testing
     #expect(try read(resolve).domain == [0...0.5, 0...0.5, 0...0.5])
   }
 
-  @Test func aTableIsProbedAsOne() throws {
+  @Test func `a table is probed as one`() throws {
     let text = "LUT_3D_SIZE 2\n" + String(repeating: "0 0 0\n", count: 8)
     let description = try AssetProbe.probe(MemorySource(Array(text.utf8)), name: "a.cube")
     #expect(description.colourTable == ColourTableFormat(dimensions: 3, size: 2))
@@ -46,12 +46,12 @@ import Testing
     ("LUT_1D_SIZE 2\nDOMAIN_MAX 1e9 1 1\n0 0 0\n1 1 1\n", "a domain"),
     ("LUT_1D_SIZE 2\nHELLO 1\n0 0 0\n", "line 2"),
   ])
-  func whatIsNoTableIsRefusedWithItsLine(text: String, message: String) {
+  func `what is no table is refused with its line`(text: String, message: String) {
     let error = #expect(throws: MediaError.self) { try read(text) }
     #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
   }
 
-  @Test func aFileThatIsTooLargeIsNotRead() {
+  @Test func `a file that is too large is not read`() {
     final class Endless: ByteSource {
       var byteCount: Int64 { 1 << 40 }
       func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(MediaError) -> Int {

@@ -49,7 +49,7 @@ import Testing
   }
 
   /// The IDR picture of each copy is lost, so that the order of pictures goes on from the copy before.
-  @Test func copiesOfATransportStreamOneAfterTheOtherHaveStarts() throws {
+  @Test func `copies of a transport stream one after the other have starts`() throws {
     let (part, path) = (scratch.path("part.ts"), scratch.path("copies.ts"))
     try Tool.ffmpeg(
       "-f", "lavfi", "-i", "testsrc2=s=320x180:r=50:d=6,noise=alls=40:allf=t", "-pix_fmt", "yuv420p", "-c:v", "libx264",

@@ -38,7 +38,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
 
 @Suite struct AudioConversionTests {
   @Test(arguments: [(44100, 48000), (48000, 44100), (22050, 48000), (96000, 44100), (8000, 48000), (48000, 8000)])
-  func aSineKeepsItsFrequencyAndItsPhase(_ from: Int, _ to: Int) throws {
+  func `a sine keeps its frequency and its phase`(_ from: Int, _ to: Int) throws {
     let frequency = 997.0
     let source = ComputedSource(sampleRate: from) { _, position in
       Float(0.5 * sin(2 * .pi * frequency * Double(position) / Double(from)))
@@ -58,7 +58,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     }
   }
 
-  @Test func aClipCutInTwoGivesTheSamplesOfOne() throws {
+  @Test func `a clip cut in two gives the samples of one`() throws {
     let source = ComputedSource(sampleRate: 44100) { _, position in
       Float(0.5 * sin(2 * .pi * 440 * Double(position) / 44100))
     }
@@ -78,7 +78,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     return try read(stream, channels: channels, count: 10).map { $0[9] }
   }
 
-  @Test func aLayoutThatIsTheOutputsIsNotTouched() {
+  @Test func `a layout that is the output's is not touched`() {
     for (layout, channels) in [("mono", 1), ("stereo", 2), ("5.1", 6), ("5.1(side)", 6), ("7.1", 8), ("2 channels", 2)]
     {
       #expect(ChannelPlan(from: AudioFormat(sampleRate: 1, channels: channels, layout: layout), to: channels) == .same)
@@ -94,7 +94,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
   @Test(arguments: [
     "mono", "stereo", "2.1", "3.0", "quad", "5.0(side)", "5.1", "5.1(side)", "6.1", "7.1", "7.1(wide)", "hexadecagonal",
   ])
-  func layoutsAreMixedAsFfmpegMixesThem(_ layout: String) throws {
+  func `layouts are mixed as ffmpeg mixes them`(_ layout: String) throws {
     let counts = ["mono": 1, "stereo": 2, "2.1": 3, "3.0": 3, "quad": 4, "5.0(side)": 5, "5.1": 6, "5.1(side)": 6]
     let count = counts[layout] ?? (layout == "6.1" ? 7 : layout == "hexadecagonal" ? 16 : 8)
     let gains = (0..<count).map { Float($0 + 1) / 20 }
@@ -191,7 +191,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     }
   }
 
-  @Test func channelsWithoutSpeakersAreAllMixedAndNeverClip() throws {
+  @Test func `channels without speakers are all mixed and never clip`() throws {
     let format = AudioFormat(sampleRate: 16000, channels: 16, layout: "16 channels")
     guard case .mixed(.matrix(let gains)) = ChannelPlan(from: format, to: 2) else {
       Issue.record("16 channels without speakers were taken for a layout")
@@ -238,7 +238,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
   }
 
   @Test(arguments: [(4, 5), (19, 20), (21, 20), (5, 4)])
-  func burstsLandWithinAFewMilliseconds(_ numerator: Int, _ denominator: Int) throws {
+  func `bursts land within a few milliseconds`(_ numerator: Int, _ denominator: Int) throws {
     let tempo = try Rational(Int128(numerator), Int128(denominator))
     let step: Int64 = 24_000
     let stream = try stretched(bursts(48000, every: step), .spectral, tempo: tempo)
@@ -256,7 +256,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
   }
 
   @Test(arguments: [PitchAlgorithm.spectral, .timeDomain])
-  func pitchIsKept(_ pitch: PitchAlgorithm) throws {
+  func `pitch is kept`(_ pitch: PitchAlgorithm) throws {
     let source = ComputedSource(sampleRate: 48000, channels: 2) { channel, position in
       Float(0.5 * sin(2 * .pi * (channel == 0 ? 440 : 1000) * Double(position) / 48000))
     }
@@ -270,7 +270,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
   }
 
   @Test(arguments: [PitchAlgorithm.spectral, .timeDomain])
-  func theSameInputGivesTheSameSamples(_ pitch: PitchAlgorithm) throws {
+  func `the same input gives the same samples`(_ pitch: PitchAlgorithm) throws {
     let sounds = try (0..<2).map { _ in
       try read(stretched(bursts(44100, every: 5000), pitch, tempo: Rational(7, 5)), channels: 1, count: 30_000)[0]
     }
@@ -290,7 +290,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
   }
 
   @Test(arguments: [PitchAlgorithm.spectral, .timeDomain], [(1, 4), (1, 2), (9, 10), (3, 2), (2, 1), (4, 1)])
-  func aClickComesWithinAFewMillisecondsOfItsTime(_ pitch: PitchAlgorithm, _ speed: (Int, Int)) throws {
+  func `a click comes within a few milliseconds of its time`(_ pitch: PitchAlgorithm, _ speed: (Int, Int)) throws {
     let tempo = try Rational(Int128(speed.0), Int128(speed.1))
     // The first click, and one that follows it, are 1/2 s apart in the output.
     let step = Int64(24_000 * tempo.approximate)
@@ -307,7 +307,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
   }
 
   @Test(arguments: [(1, 4), (1, 2), (9, 10), (3, 2), (2, 1), (4, 1), (1, 100), (100, 1)], [44100, 48000])
-  func varispeedPutsEveryClickOnItsSample(_ speed: (Int, Int), _ rate: Int) throws {
+  func `varispeed puts every click on its sample`(_ speed: (Int, Int), _ rate: Int) throws {
     let tempo = try Rational(Int128(speed.0), Int128(speed.1))
     let step = Int64((Double(rate) * tempo.approximate / 2).rounded())
     let source = ComputedSource(sampleRate: rate) { _, position in
@@ -325,7 +325,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     }
   }
 
-  @Test func varispeedMovesThePitchWithTheSpeed() throws {
+  @Test func `varispeed moves the pitch with the speed`() throws {
     let source = ComputedSource(sampleRate: 44100) { _, position in
       Float(0.5 * sin(2 * .pi * 440 * Double(position) / 44100))
     }
@@ -341,7 +341,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     }
   }
 
-  @Test func speedsOutOfRangeAreRefused() {
+  @Test func `speeds out of range are refused`() {
     let source = ComputedSource(sampleRate: 48000) { _, _ in 0 }
     for tempo in [Rational(101), Rational.zero] {
       #expect(throws: RenderError.self) { try stretched(source, .spectral, tempo: tempo) }

@@ -13,7 +13,7 @@ private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaT
 }
 
 @Suite struct AudioPositionTests {
-  @Test func neighboursShareTheirEditPointAndTileTheOutput() throws {
+  @Test func `neighbours share their edit point and tile the output`() throws {
     // 30000/1001 edit points at 44.1 kHz fall between samples.
     let frames = 8_992
     let total = Int64(try (time(Int64(frames) * 1001, 30000) * Rational(44100)).exact.rounded)
@@ -29,7 +29,7 @@ private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaT
     #expect(previous == total)
   }
 
-  @Test func halvesOfASampleAreRoundedAwayFromZero() throws {
+  @Test func `halves of a sample are rounded away from zero`() throws {
     // 1/96000 s is half a sample of 48 kHz; 3/96000 s one and a half.
     let placement = try ClipPlacement(
       clip((time(1, 96000), time(1)), (time(3, 96000), time(1))), rate: 48000, sampleCount: 48000)
@@ -37,7 +37,7 @@ private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaT
     #expect(placement.alignedSource == 1)
   }
 
-  @Test func aClipThatReachesBeyondTheOutputIsCut() throws {
+  @Test func `a clip that reaches beyond the output is cut`() throws {
     let placement = try ClipPlacement(clip((time(2), time(5)), (time(-1), time(2))), rate: 100, sampleCount: 150)
     #expect(placement.output == 0..<150)
     #expect(placement.skipped == 100)
@@ -47,18 +47,18 @@ private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaT
     #expect(after.output.isEmpty)
   }
 
-  @Test func speedIsTheRatioOfSourceToTarget() throws {
+  @Test func `speed is the ratio of source to target`() throws {
     let placement = try ClipPlacement(clip((time(1), time(4)), (time(0), time(2))), rate: 48000, sampleCount: 96000)
     #expect(try placement.speed == Rational(3, 2))
   }
 
-  @Test func aTimeTooLargeIsRefused() throws {
+  @Test func `a time too large is refused`() throws {
     let far = try clip((time(0), time(1)), (time(.max / 2), time(.max / 2 + 1)))
     #expect(throws: TimeError.overflow) { try ClipPlacement(far, rate: 48000, sampleCount: 1) }
   }
 
   @Test(arguments: [(44100, 48000), (48000, 44100), (22050, 48000), (96000, 44100), (8000, 44100), (11025, 48000)])
-  func conversionStartsWhereTheGridMeetsTheRequestedTime(_ source: Int, _ output: Int) throws {
+  func `conversion starts where the grid meets the requested time`(_ source: Int, _ output: Int) throws {
     for start in [time(0), time(1, 3), time(1001, 30000), time(12_345_677, 90000), time(-1, 7)] {
       let phase = try ResamplePhase(
         sourceStart: start.exact, sourceRate: source, step: Rational(Int128(source), Int128(output)), runUp: 32)

@@ -72,7 +72,7 @@ import Testing
     ("mka", ["-c:a", "flac", "-sample_fmt", "s16"]),
     ("mov", ["-c:a", "pcm_s16le"]), ("avi", ["-c:a", "pcm_s16le"]),
   ])
-  func samplesAreThoseOfFfmpeg(_ container: String, _ codec: [String]) throws {
+  func `samples are those of ffmpeg`(_ container: String, _ codec: [String]) throws {
     let path = try asset("source.\(container)", codec)
     let source = try AudioFixture.planned(path)
     let rate = source.audio.sampleRate
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func twentyFourBitsComeThroughWhole() throws {
+  @Test func `twenty-four bits come through whole`() throws {
     let path = try asset("source.wav", ["-c:a", "pcm_s24le"], rate: 48000)
     let task = try cut(
       AudioFixture.planned(path), [(MediaTime(1), MediaTime(2))], AudioFixture.pcm(48000, 2, bitDepth: 24))
@@ -105,7 +105,7 @@ import Testing
     #expect(try fixture.render(task) == Array(all[96_000..<192_000]))
   }
 
-  @Test func everyClickOfManyShortClipsIsInItsPlace() throws {
+  @Test func `every click of many short clips is in its place`() throws {
     // 300 s of 30000/1001, a click a second, cut into 450 clips; the clips' edit points fall between samples.
     let path = fixture.folder.path("clicks.wav")
     _ = try Tool.ffmpeg([
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func tracksAreAddedWithTheirVolumesAndClipped() throws {
+  @Test func `tracks are added with their volumes and clipped`() throws {
     let path = try asset("source.wav", ["-c:a", "pcm_s16le"], rate: 48000, seconds: 3)
     let source = try AudioFixture.planned(path)
     let all = try decoded(path).samples(Int16.self).map { Double($0) / 32768 }
@@ -166,7 +166,7 @@ import Testing
     #expect(clipped > 0)
   }
 
-  @Test func whereNothingPlaysThereIsSilence() throws {
+  @Test func `where nothing plays, there is silence`() throws {
     // The audio starts half a second late and ends a second before the video.
     let path = fixture.folder.path("late.mkv")
     _ = try Tool.ffmpeg([
@@ -187,7 +187,7 @@ import Testing
     #expect(try fixture.render(none) == Array(repeating: 0, count: 801 * 6))
   }
 
-  @Test func aClipAtAnotherSpeedFillsItsTimeExactly() throws {
+  @Test func `a clip at another speed fills its time exactly`() throws {
     let path = try asset("source.wav", ["-c:a", "pcm_s16le"], rate: 44100, channels: 1)
     let source = try AudioFixture.planned(path)
     let clip = PlannedAudioClip(
@@ -207,7 +207,7 @@ import Testing
     }
   }
 
-  @Test func theSameTaskIsTheSameBytes() throws {
+  @Test func `the same task is the same bytes`() throws {
     let path = try asset("source.m4a", ["-c:a", "aac"])
     let source = try AudioFixture.planned(path)
     for codec in [AudioCodec.aac, .flac, .pcm] {
@@ -220,7 +220,7 @@ import Testing
     }
   }
 
-  @Test func progressCountsSamplesToTheLast() throws {
+  @Test func `progress counts samples to the last`() throws {
     var reported: [Int64] = []
     let task = AudioTask(encoder: AudioFixture.pcm(48000, 2), sampleCount: 50_000, tracks: [], sources: [])
     _ = try fixture.render(task) { reported.append($0) }
@@ -229,7 +229,7 @@ import Testing
     #expect(reported.count > 3)
   }
 
-  @Test func anInvalidTaskIsRefused() throws {
+  @Test func `an invalid task is refused`() throws {
     let path = try asset("source.wav", ["-c:a", "pcm_s16le"], seconds: 1)
     let source = try AudioFixture.planned(path)
     var wrongSource = try cut(source, [(.zero, MediaTime(1))], AudioFixture.pcm(48000, 2))

@@ -207,7 +207,7 @@ import Testing
   /// The edges of a placed picture are those of the same film in 4:4:4 whose chroma is reduced afterwards. The colours
   /// are flat, so that nothing but coverage decides, and rounding in both films leaves one code.
   @Test(arguments: ["left", "center", "topleft", "top", "bottomleft", "bottom"])
-  func theChromaOfAnEdgeIsThatOfItsPixels(location: String) throws {
+  func `the chroma of an edge is that of its pixels`(location: String) throws {
     let size = PixelSize(width: 66, height: 50)
     let geometries = [
       LayerGeometry(
@@ -271,7 +271,7 @@ import Testing
 
   /// A split screen: nothing of what is below shows between scaled pictures that adjoin at cells.
   @Test(arguments: ["left", "topleft", "bottom"], [PixelFormat.yuv420p, .yuv422p10])
-  func picturesThatAdjoinAtCellsLeaveNoSeam(location: String, format: PixelFormat) throws {
+  func `pictures that adjoin at cells leave no seam`(location: String, format: PixelFormat) throws {
     let size = PixelSize(width: 64, height: 48)
     var fixture = try VideoFixture()
     let colours = try ["red", "blue"].map { colour in

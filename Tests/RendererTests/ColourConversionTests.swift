@@ -109,7 +109,7 @@ import Testing
     (10, p3, bt709), (10, dci, bt709), (10, pal, bt709), (10, ntsc, bt709), (10, bt709, pq), (10, pq, bt709),
     (10, bt525, pq), (8, bt525, bt709), (8, bt2020, bt709), (8, pq, bt709),
   ])
-  func aConversionIsThatOfZscale(_ depth: Int, _ from: ColourTags, _ to: ColourTags) throws {
+  func `a conversion is that of zscale`(_ depth: Int, _ from: ColourTags, _ to: ColourTags) throws {
     let isHDR = from.transfer == "smpte2084"
     // Colours that the film's primaries have: zscale does not limit what is negative.
     let codes = Self.picture(
@@ -166,7 +166,7 @@ import Testing
 
   /// High dynamic range, with tone mapping into the standard one.
   @Test(arguments: [8, 10], pairs)
-  func aConversionIsThatOfTheStandards(_ depth: Int, _ pair: Pair) throws {
+  func `a conversion is that of the standards`(_ depth: Int, _ pair: Pair) throws {
     let codes = Self.picture(pair.from, depth: depth, brightest: pair.brightest, saturation: 0.9, seed: 2)
     let made = try Self.converted(codes, pair.from, to: pair.to, depth: depth)
     let count = Self.size.width * Self.size.height
@@ -185,7 +185,7 @@ import Testing
 
   /// With subsampled chroma a pixel has its cell's chroma, and the cell's new chroma is that of the mean R'G'B'.
   @Test(arguments: [8, 10])
-  func aCellHasOneChroma(_ depth: Int) throws {
+  func `a cell has one chroma`(_ depth: Int) throws {
     let codes = Self.picture(Self.bt709, depth: depth, saturation: 0.3, seed: 3, subsampled: true)
     let made = try Self.converted(codes, Self.bt709, to: Self.pq, depth: depth, subsampled: true)
     let (width, height) = (Self.size.width, Self.size.height)
@@ -211,7 +211,7 @@ import Testing
   // MARK: Kernels
 
   /// The version for AVX2 gives the bits of the plain one.
-  @Test func everyVersionOfTheKernelsGivesTheSameBits() throws {
+  @Test func `every version of the kernels gives the same bits`() throws {
     guard let vector = sheaf_colour_kernels_avx2() else { return }
     let encodings = [
       (ColourEncoding(primaries: .bt709, transfer: .display), ColourEncoding(primaries: .bt2020, transfer: .pq)),
@@ -259,14 +259,14 @@ import Testing
 
   /// A source in the film's colours is shown as it is, whatever they are.
   @Test(arguments: [bt709, bt2020, pq, hlg])
-  func aSourceInTheFilmsColoursIsNotChanged(_ tags: ColourTags) throws {
+  func `a source in the film's colours is not changed`(_ tags: ColourTags) throws {
     let codes = Self.picture(tags, depth: 10, saturation: 1, seed: 5)
     #expect(try Self.converted(codes, tags, to: tags, depth: 10) == codes)
   }
 
   /// In high dynamic range white is 203 cd/m2: the number 0.5807 of PQ, and 0.75 of HLG.
   @Test(arguments: [(pq, 573), (hlg, 721)])
-  func graphicsHaveReferenceWhite(_ tags: ColourTags, _ white: Int) throws {
+  func `graphics have reference white`(_ tags: ColourTags, _ white: Int) throws {
     var fixture = try VideoFixture()
     let text = StyledText(
       text: "x", size: 40, color: .white, box: TextBox(color: .white, padding: 8))
@@ -289,7 +289,7 @@ import Testing
   }
 
   /// A dissolve is the mix of both pictures as each is converted, in the film's numbers; so is every other transition.
-  @Test func aDissolveMixesConvertedPictures() throws {
+  @Test func `a dissolve mixes converted pictures`() throws {
     var fixture = try VideoFixture()
     let old = try Self.add(
       &fixture, "old.nut", Self.picture(Self.bt525, depth: 8, saturation: 0.8, seed: 6, subsampled: true), Self.bt525,
@@ -320,7 +320,7 @@ import Testing
   }
 
   /// The colours of a picture with alpha are converted before they are drawn: where it is opaque it is as without.
-  @Test func aPictureWithAlphaIsConvertedToo() throws {
+  @Test func `a picture with alpha is converted too`() throws {
     var random = SeededRandom(seed: 8)
     let rgb = (0..<(Self.size.width * Self.size.height)).map { _ in
       (0..<3).map { _ in UInt8.random(in: 0...255, using: &random) }

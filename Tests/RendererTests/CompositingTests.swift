@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: PixelFormat.allCases)
-  func aDissolveIsTheExactMix(format: PixelFormat) throws {
+  func `a dissolve is the exact mix`(format: PixelFormat) throws {
     var fixture = try VideoFixture()
     let name = FrameFormat(format).name
     let (a, b) = (
@@ -70,7 +70,7 @@ import Testing
   /// A 4:3 clip dissolves into a 16:9 one over a background. Where only one of them is, the background shows by the
   /// other's share. The same holds where one of the clips is itself partly transparent.
   @Test(arguments: [1, 0.6])
-  func aDissolveOfUnlikeShapesMixesCoverageToo(opacity: Double) throws {
+  func `a dissolve of unlike shapes mixes coverage too`(opacity: Double) throws {
     var fixture = try VideoFixture()
     let (size, narrow) = (PixelSize(width: 96, height: 64), PixelSize(width: 64, height: 64))
     let a = Self.noise(narrow, .yuv420p, count: 30, seed: 3)
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test(arguments: [PixelFormat.yuv420p, .yuv422p10])
-  func opacityRampsMixWithTheLayerBelow(format: PixelFormat) throws {
+  func `opacity ramps mix with the layer below`(format: PixelFormat) throws {
     var fixture = try VideoFixture()
     let name = FrameFormat(format).name
     let (a, b) = (Self.noise(Self.size, format, count: 1, seed: 5), Self.noise(Self.size, format, count: 1, seed: 6))
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func gapsShowTheBackground() throws {
+  @Test func `gaps show the background`() throws {
     let fixture = try VideoFixture()
     let colour = Color(red: 10, green: 200, blue: 90)
     let task = fixture.task([], size: Self.size, colour: Self.bt709, background: colour)
@@ -146,7 +146,7 @@ import Testing
 
   /// Full-range and BT.601 sources come out as the composition's limited BT.709: greys keep their luma, and colours
   /// are those of the matrices' definitions.
-  @Test func matrixAndRangeAreTheCompositions() throws {
+  @Test func `matrix and range are the composition's`() throws {
     for (matrix, range, tags) in [
       ("smpte170m", "tv", ColourTags(matrix: "smpte170m")),
       ("bt709", "pc", ColourTags(matrix: "bt709", isFullRange: true)),
@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test(arguments: [Fit.contain, .cover, .fill, .none])
-  func picturesAreWhereTheirFitPutsThem(fit: Fit) throws {
+  func `pictures are where their fit puts them`(fit: Fit) throws {
     var fixture = try VideoFixture()
     let source = try fixture.make(
       "white.mov",
@@ -191,7 +191,7 @@ import Testing
   }
 
   /// Pixels twice as wide as high: 60x90 of them are 120x90.
-  @Test func pixelAspectIsAppliedFirst() throws {
+  @Test func `pixel aspect is applied first`() throws {
     var fixture = try VideoFixture()
     let source = try fixture.make(
       "wide.mov",

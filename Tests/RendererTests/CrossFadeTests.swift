@@ -16,7 +16,7 @@ import Testing
   /// The same samples on both lanes: the volumes add up to 1, so that the mix is the samples themselves, and the volume
   /// of the track applies to both.
   @Test(arguments: [1.0, 0.71, 0.3125])
-  func bothVolumesAddUpToOne(volume: Double) throws {
+  func `both volumes add up to one`(volume: Double) throws {
     let fixture = try AudioFixture()
     let path = fixture.folder.path("noise.wav")
     _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "anoisesrc=r=44100:d=3:a=0.4:seed=3", "-c:a", "pcm_s16le", path])

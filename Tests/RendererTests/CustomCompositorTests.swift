@@ -171,7 +171,7 @@ import Testing
   // MARK: Tests
 
   @Test(arguments: TransitionTests.formats)
-  func aMixIsTheDissolve(format: PixelFormat, size: PixelSize) throws {
+  func `a mix is the dissolve`(format: PixelFormat, size: PixelSize) throws {
     let pictures = try Pictures(format, size)
     for progress in [0, 0.25, 0.61, 1] {
       let custom = try pictures.frames(
@@ -182,14 +182,14 @@ import Testing
   }
 
   @Test(arguments: TransitionTests.formats)
-  func aPictureThatIsReadAsColoursAndSetAgainIsTheSame(format: PixelFormat, size: PixelSize) throws {
+  func `a picture that is read as colours and set again is the same`(format: PixelFormat, size: PixelSize) throws {
     let pictures = try Pictures(format, size)
     let copied = try pictures.frames(
       pictures.task([try pictures.transition(.custom(Self.custom("copy")), progress: 0.5)]))
     #expect(copied[0].packed == pictures.raw.b)
   }
 
-  @Test func aSideIsDrawnOverWhatLiesBelow() throws {
+  @Test func `a side is drawn over what lies below`() throws {
     let pictures = try Pictures(.yuv444p, PixelSize(width: 45, height: 29))
     let from = try pictures.fixture.clip(pictures.sources.a, opacity: .constant(0.3))
     let to = try pictures.fixture.clip(pictures.sources.a, opacity: .constant(0.8125))
@@ -206,7 +206,7 @@ import Testing
   @Test(arguments: [
     (PixelFormat.yuv420p, PixelSize(width: 46, height: 30)), (.yuv444p10, PixelSize(width: 45, height: 29)),
   ])
-  func tracksWithTransparencyAreThoseThatWouldBeDrawn(format: PixelFormat, size: PixelSize) throws {
+  func `tracks with transparency are those that would be drawn`(format: PixelFormat, size: PixelSize) throws {
     var pictures = try Pictures(format, size)
     // A disc of half transparent colours, smaller than the frame.
     let star = try pictures.fixture.make(
@@ -235,7 +235,7 @@ import Testing
   @Test(arguments: [
     (PixelFormat.yuv420p, PixelSize(width: 46, height: 30)), (.yuv422p10, PixelSize(width: 46, height: 29)),
   ])
-  func aPictureWithoutTimeIsMadeOnceForEqualSources(format: PixelFormat, size: PixelSize) throws {
+  func `a picture without time is made once for equal sources`(format: PixelFormat, size: PixelSize) throws {
     let pictures = try Pictures(format, size)
     let clip = try pictures.fixture.clip(pictures.sources.a)
     let before = Complement.calls.load(ordering: .relaxed)
@@ -251,7 +251,7 @@ import Testing
     #expect(made.dropFirst(count) == source.dropFirst(count))
   }
 
-  @Test func aCompositorIsGivenItsTimesAndItsErrorsAreReportedWithThem() throws {
+  @Test func `a compositor is given its times, and its errors are reported with them`() throws {
     let pictures = try Pictures(.yuv420p, PixelSize(width: 46, height: 30))
     let compositor = Self.custom("recorder", #"{"until":0.27}"#)
     let clip = try pictures.fixture.clip(pictures.sources.a)
@@ -279,7 +279,7 @@ import Testing
     ("recorder", "{}", "/parameters: 'until' is missing"), ("mix", #"{"a":1}"#, "the compositor has no parameters"),
     ("over", #"{"tracks":["a",7]}"#, "/parameters/tracks/1: this is not a String"),
   ])
-  func aCompositorThatIsNotThereOrRefusesItsParametersFailsTheTask(
+  func `a compositor that is not there or refuses its parameters fails the task`(
     name: String, parameters: String, words: String
   ) throws {
     let pictures = try Pictures(.yuv420p, PixelSize(width: 46, height: 30))
@@ -289,7 +289,7 @@ import Testing
     if case .task = error?.code {} else { Issue.record("\(String(describing: error))") }
   }
 
-  @Test func aCompositorForTheOtherUseSaysSo() throws {
+  @Test func `a compositor for the other use says so`() throws {
     let pictures = try Pictures(.yuv420p, PixelSize(width: 46, height: 30))
     let transition = try pictures.transition(.custom(Self.custom("over", #"{"tracks":["a"]}"#)), progress: 0.5)
     let instruction = try pictures.instruction(Self.custom("mix"), [])
@@ -299,7 +299,7 @@ import Testing
     }
   }
 
-  @Test func aProgramRefusesCompositorsThatCannotBeNamed() {
+  @Test func `a program refuses compositors that cannot be named`() {
     struct Nameless: VideoCompositing {
       static let name = "my compositor"
       static let revision = 1

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: ["tff", "bff"], [["yuv420p"], ["yuv422p10le", "ffv1"]])
-  func picturesAreThoseOfBwdif(order: String, format: [String]) throws {
+  func `pictures are those of bwdif`(order: String, format: [String]) throws {
     var fixture = try VideoFixture()
     let codec =
       format.count > 1
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func flaggedPicturesAloneAreDeinterlacedByDefault() throws {
+  @Test func `flagged pictures alone are deinterlaced by default`() throws {
     var fixture = try VideoFixture()
     let source = try interlaced(
       &fixture, "tff",
@@ -101,7 +101,7 @@ import Testing
     return (frames, plan.segments.count)
   }
 
-  @Test func everyCutGivesTheSamePictures() throws {
+  @Test func `every cut gives the same pictures`() throws {
     var fixture = try VideoFixture()
     _ = try fixture.make(
       "film.mkv",

@@ -12,7 +12,7 @@ import Testing
     (0..<width).map { _ in UInt16(Int.random(in: 0...16384, using: &generator)) }
   }
 
-  @Test func aSumIsTheFormulaLimitedToCoverage() {
+  @Test func `a sum is the formula limited to coverage`() {
     var generator = SeededRandom(seed: 11)
     for width in Self.widths {
       for round in 0..<40 {
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func aConvolutionIsTheFormula() {
+  @Test func `a convolution is the formula`() {
     var generator = SeededRandom(seed: 12)
     for width in Self.widths {
       for count in [1, 2, 3, 7, 42, 43] {
@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3])
-  func aTableIsInterpolated(dimensions: Int) {
+  func `a table is interpolated`(dimensions: Int) {
     var generator = SeededRandom(seed: 13)
     for width in Self.widths {
       for (round, size) in [2, 3, 17, 2, 5, 16].enumerated() {
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func aFadeIsTheFormula() {
+  @Test func `a fade is the formula`() {
     var generator = SeededRandom(seed: 14)
     for width in Self.widths {
       for offset in [0, 1024, 8192, 16384] {
@@ -215,7 +215,7 @@ import Testing
     }
   }
 
-  @Test func aVignetteFallsOffAsTheFormula() {
+  @Test func `a vignette falls off as the formula`() {
     var generator = SeededRandom(seed: 15)
     for width in Self.widths {
       for (amount, radius, softness) in [(0.5, 0.5, 0.5), (1, 0, 0), (0.3, 0.2, 0.1), (1, 0.9, 2), (0, 0.5, 0.5)] {

@@ -73,7 +73,7 @@ import Testing
 
   private func least(_ format: PixelFormat) -> Double { format.bitDepth > 8 ? 60 : 50 }
 
-  @Test(arguments: PixelFormat.allCases) func colourFiltersAreTheirFormulas(format: PixelFormat) throws {
+  @Test(arguments: PixelFormat.allCases) func `colour filters are their formulas`(format: PixelFormat) throws {
     let gain: Double = pow(2, 0.7 / 2.4)
     let turn = 40.0 * .pi / 180
     let cases: [(Filter<RampList>, (inout FilterReference) -> Void)] = [
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test(arguments: [PixelFormat.yuv420p, .yuv422p10, .yuv444p])
-  func aBlurIsAGaussianWithItsEdgesRepeated(format: PixelFormat) throws {
+  func `a blur is a Gaussian with its edges repeated`(format: PixelFormat) throws {
     let scene = try Scene(format, size: PixelSize(width: 50, height: 38))
     for radius in [0.7, 3, 6, 7.5, 15, 40] {
       var reference = scene.original
@@ -134,7 +134,7 @@ import Testing
     #expect(try scene.rendered([try filter(.blur, [0])]) == scene.rendered([]))
   }
 
-  @Test(arguments: [PixelFormat.yuv420p, .yuv444p10]) func sharpeningIsAnUnsharpMask(format: PixelFormat) throws {
+  @Test(arguments: [PixelFormat.yuv420p, .yuv444p10]) func `sharpening is an unsharp mask`(format: PixelFormat) throws {
     let scene = try Scene(format)
     for (amount, radius) in [(0.5, 1.5), (2, 4.0)] {
       let made = try scene.rendered([try filter(.sharpen, [amount, radius])])
@@ -146,7 +146,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [PixelFormat.yuv420p, .yuv422p10]) func aVignetteDarkensTowardsTheCorners(format: PixelFormat) throws
+  @Test(arguments: [PixelFormat.yuv420p, .yuv422p10]) func `a vignette darkens towards the corners`(format: PixelFormat)
+    throws
   {
     let scene = try Scene(format)
     let made = try scene.rendered([try filter(.vignette, [0.8, 0.3, 0.6])])
@@ -195,7 +196,7 @@ import Testing
   }
 
   @Test(arguments: [PixelFormat.yuv420p, .yuv422p10, .yuv444p])
-  func aTableIsInterpolatedInTetrahedra(format: PixelFormat) throws {
+  func `a table is interpolated in tetrahedra`(format: PixelFormat) throws {
     let text = cube(9, grade)
     let input: [String: any ByteSource] = ["table": MemorySource(Array(text.utf8))]
     let scene = try Scene(format, soft: true)
@@ -222,7 +223,7 @@ import Testing
     }
   }
 
-  @Test func aTableIsThatOfFFmpeg() throws {
+  @Test func `a table is that of ffmpeg`() throws {
     var fixture = try VideoFixture()
     try cube(17, grade).write(toFile: fixture.folder.path("grade.cube"), atomically: true, encoding: .utf8)
     let size = PixelSize(width: 320, height: 240)
@@ -253,7 +254,7 @@ import Testing
     }
   }
 
-  @Test func curvesAndDomainsAreUsed() throws {
+  @Test func `curves and domains are used`() throws {
     // An inverted curve over a domain of twice the range: 0…1 becomes 1…0.5.
     let text = "LUT_1D_SIZE 3\nDOMAIN_MIN 0 0 0\nDOMAIN_MAX 2 2 2\n1 1 1\n0.5 0.5 0.5\n0 0 0\n"
     let input: [String: any ByteSource] = ["table": MemorySource(Array(text.utf8))]
@@ -267,7 +268,7 @@ import Testing
   // MARK: Coverage
 
   @Test(arguments: [PixelFormat.yuv420p, .yuv422p, .yuv444p10])
-  func aChromaKeyShowsWhatIsBehindAndKeepsTheRest(format: PixelFormat) throws {
+  func `a chroma key shows what is behind and keeps the rest`(format: PixelFormat) throws {
     var fixture = try VideoFixture()
     let size = PixelSize(width: 128, height: 96)
     // A red square on green.
@@ -305,7 +306,7 @@ import Testing
   /// Noise over a colour: the key of each pixel, with chroma interpolated to it or between those of its chroma samples,
   /// whichever is less, and for each chroma sample the weighted mean around its place.
   @Test(arguments: TransitionTests.films)
-  func aChromaKeyIsItsDefinitionWhereverChromaLies(film: TransitionTests.Film) throws {
+  func `a chroma key is its definition, wherever chroma lies`(film: TransitionTests.Film) throws {
     let (format, size) = (film.format, film.size)
     let (similarity, blend, spill) = (0.15, 0.3, 0.6)
     let step = Double(1 << (format.bitDepth - 8))
@@ -399,7 +400,7 @@ import Testing
 
   /// Where a picture with alpha is partly transparent, its colour is that of what is covered.
   @Test(arguments: [PixelFormat.yuv420p, .yuv422p, .yuv444p10])
-  func nothingIsLeftOfAPictureWithAlphaInTheColourOfItsKey(format: PixelFormat) throws {
+  func `nothing is left of a picture with alpha in the colour of its key`(format: PixelFormat) throws {
     var fixture = try VideoFixture()
     let size = PixelSize(width: 64, height: 48)
     let disc = try fixture.make(
@@ -427,7 +428,7 @@ import Testing
     #expect(difference.allSatisfy { $0 <= 1 })
   }
 
-  @Test func keyedPicturesAreIndependentOfOneAnother() throws {
+  @Test func `keyed pictures are independent of one another`() throws {
     var fixture = try VideoFixture()
     func source(_ name: String, _ square: String) throws -> Int {
       try fixture.make(
@@ -462,7 +463,7 @@ import Testing
     }
   }
 
-  @Test func aBlurOfAPictureWithAlphaBlursItsCoverage() throws {
+  @Test func `a blur of a picture with alpha blurs its coverage`() throws {
     var fixture = try VideoFixture()
     let size = PixelSize(width: 64, height: 64)
     let source = try fixture.make(
@@ -482,7 +483,7 @@ import Testing
     }
   }
 
-  @Test func theFitBlurIsAPictureOverItsBlurredSelf() throws {
+  @Test func `the fit blur is a picture over its blurred self`() throws {
     var fixture = try VideoFixture()
     let wide = try fixture.make(
       "wide.mov",
@@ -513,7 +514,7 @@ import Testing
     }
   }
 
-  @Test func aFilterIsEvaluatedAtEachFramesTime() throws {
+  @Test func `a filter is evaluated at each frame's time`() throws {
     var fixture = try VideoFixture()
     let noise = CompositingTests.noise(Self.size, .yuv420p, count: 1, seed: 7)
     let bytes = noise + noise + noise + noise

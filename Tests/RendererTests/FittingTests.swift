@@ -16,7 +16,7 @@ import Testing
     Fitting(PixelSize(width: width, height: height), fit: fit, frame: frame, cell: cell)
   }
 
-  @Test func containIsAsLargeAsItGoesAndCentred() {
+  @Test func `contain is as large as it goes and centred`() {
     let four3 = Self.fit(640, 480, .contain)
     #expect(four3.scaled == PixelSize(width: 960, height: 720))
     #expect(four3.target == PixelRect(x: 160, y: 0, size: PixelSize(width: 960, height: 720)))
@@ -31,7 +31,7 @@ import Testing
     #expect(Self.fit(320, 180, .contain).covers(Self.hd))
   }
 
-  @Test func coverFillsTheFrameAndCutsTheMiddleOut() {
+  @Test func `cover fills the frame and cuts the middle out`() {
     let fitting = Self.fit(640, 480, .cover)
     #expect(fitting.scaled == PixelSize(width: 1280, height: 960))
     #expect(fitting.shown == PixelRect(x: 0, y: 120, size: Self.hd))
@@ -39,12 +39,12 @@ import Testing
     #expect(Self.fit(720, 1280, .cover).covers(Self.hd))
   }
 
-  @Test func fillStretches() {
+  @Test func `fill stretches`() {
     #expect(Self.fit(100, 900, .fill).scaled == Self.hd)
     #expect(Self.fit(100, 900, .fill).covers(Self.hd))
   }
 
-  @Test func noneKeepsTheSizeAndCutsAnOddEdge() {
+  @Test func `none keeps the size and cuts an odd edge`() {
     let small = Self.fit(427, 241, .none)
     #expect(small.scaled == PixelSize(width: 427, height: 241))
     #expect(small.target == PixelRect(x: 426, y: 240, size: PixelSize(width: 426, height: 240)))
@@ -55,7 +55,7 @@ import Testing
   }
 
   /// Whatever the sizes: within the frame, on chroma cells or the frame's edges, at most one pixel off the centre.
-  @Test func everyFitKeepsItsRule() {
+  @Test func `every fit keeps its rule`() {
     var generator = SeededRandom(seed: 6)
     for _ in 0..<20_000 {
       let size = PixelSize(

@@ -45,7 +45,7 @@ import Testing
     return StackPlanner(task)
   }
 
-  @Test func layersHiddenByAnOpaqueOneAreLeftOut() throws {
+  @Test func `layers hidden by an opaque one are left out`() throws {
     let sources = [try Self.source(), try Self.source(), try Self.source(640, 480), try Self.source(hasAlpha: true)]
     let below = PlannedLayer.clip(try Self.clip(1))
     func shown(_ top: ClipLayer) throws -> FrameStack { try Self.stack([.clip(top), below], sources: sources) }
@@ -62,7 +62,7 @@ import Testing
     #expect(try shown(Self.clip(0, opacity: .constant(0))).layers.flatMap(\.clips).map(\.source) == [1])
   }
 
-  @Test func theWeightsOfADissolveSumUpToOne() throws {
+  @Test func `the weights of a dissolve sum up to one`() throws {
     let sources = [try Self.source(), try Self.source()]
     let ramp = Ramp(over: try MediaTimeRange(start: .zero, duration: Self.second), from: 0, to: 1)
     let layer = PlannedLayer.dissolve(from: try Self.clip(0), to: try Self.clip(1), progress: ramp)
@@ -80,7 +80,7 @@ import Testing
     #expect(try !Self.hasBase(stack, sources: sources))
   }
 
-  @Test func overlaysShowInTheirFramesAndFirstOnTop() throws {
+  @Test func `overlays show in their frames and first on top`() throws {
     func overlay(_ frames: [Range<Int>], opacity: Double, alpha: UInt8 = 255) -> PlannedOverlay {
       PlannedOverlay(
         content: .text(

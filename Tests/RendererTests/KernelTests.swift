@@ -10,7 +10,7 @@ import Testing
   static let sizes = [(1, 1), (2, 3), (15, 4), (16, 2), (17, 5), (31, 3), (33, 2), (64, 3), (97, 7), (250, 9)]
   static let weights = [0, 1, 77, 4096, 8191, 8192, 12345, 16383, 16384]
 
-  @Test func mixIsTheExactMeanRoundedToNearest() {
+  @Test func `mix is the exact mean rounded to nearest`() {
     var generator = SeededRandom(seed: 1)
     for (width, height) in Self.sizes {
       for weight in Self.weights {
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: [8, 10])
-  func overIsWithinHalfACodeOfTheExactBlend(depth: Int) {
+  func `over is within half a code of the exact blend`(depth: Int) {
     var generator = SeededRandom(seed: 2)
     let highest = 1 << depth - 1
     let unit = Double(1 << (14 - depth))
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  @Test func transposeAndMirrorMoveEverySampleToItsPlace() {
+  @Test func `transpose and mirror move every sample to its place`() {
     var generator = SeededRandom(seed: 3)
     for (width, height) in Self.sizes + [(48, 33), (130, 70)] {
       let from8 = RandomPlane<UInt8>(width: width, height: height, upTo: 255, using: &generator)
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func fillSetsTheRectangleAndNothingElse() {
+  @Test func `fill sets the rectangle and nothing else`() {
     var generator = SeededRandom(seed: 4)
     for (width, height) in Self.sizes {
       let before8 = RandomPlane<UInt8>(width: width, height: height, upTo: 255, using: &generator)
@@ -187,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func chromaIsTheWeightedMeanAroundItsPlace() {
+  @Test func `chroma is the weighted mean around its place`() {
     var generator = SeededRandom(seed: 5)
     let weights = [
       SHEAF_FIRST.rawValue: [(-1, 1), (0, 2), (1, 1)], SHEAF_MIDDLE.rawValue: [(0, 1), (1, 1)],

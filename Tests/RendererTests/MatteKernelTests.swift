@@ -7,7 +7,7 @@ import Testing
   static let plain = sheaf_matte_kernels_plain().pointee
   static let others = [sheaf_matte_kernels_avx2()?.pointee, sheaf_matte_kernels_best().pointee].compactMap(\.self)
 
-  @Test func aMixByAMatteIsTheExactMeanRoundedToNearest() {
+  @Test func `a mix by a matte is the exact mean rounded to nearest`() {
     var generator = SeededRandom(seed: 1)
     for (width, height) in KernelTests.sizes {
       let a8 = RandomPlane<UInt8>(width: width, height: height, upTo: 255, using: &generator)
@@ -77,7 +77,7 @@ import Testing
     return row
   }
 
-  @Test func theRowsOfALineAreItsNearestWeights() {
+  @Test func `the rows of a line are its nearest weights`() {
     var generator = SeededRandom(seed: 2)
     let unit = 4_294_967_296.0
     for _ in 0..<2000 {
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func theRowsOfACircleAreItsNearestWeights() {
+  @Test func `the rows of a circle are its nearest weights`() {
     var generator = SeededRandom(seed: 3)
     for _ in 0..<2000 {
       let count = Int.random(in: 1...90, using: &generator)
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func theRowsOfLevelsAreTheirNearestWeights() {
+  @Test func `the rows of levels are their nearest weights`() {
     let levels = (0..<256).map { UInt16($0 * 257) }
     for (first, step) in [(20000.0, -0.3), (-5000, 0.4), (16384, -64), (0, 64)] {
       let (fixedFirst, fixedStep) = (Int64(first * 4_294_967_296), Int64(step * 4_294_967_296))

@@ -35,7 +35,7 @@ struct OperationTimes {
   }
 
   /// Filters whose parameters change, a mask and a text that moves, as `CostModel` has them.
-  @Test func filtersMasksAndOverlays() throws {
+  @Test func `filters, masks and overlays`() throws {
     let over = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 3))
     func time(_ name: String, _ change: (inout ClipLayer, inout [PlannedOverlay], inout VideoFixture) throws -> Void)
       throws

@@ -7,7 +7,7 @@ import Testing
 @Suite struct OrientationStepsTests {
   /// Every orientation at every pixel size, against moving one pixel at a time: first mirrored, then rotated clockwise.
   @Test(arguments: [0, 90, 180, 270], [1, 2, 3, 4, 8])
-  func everyPixelGoesToItsPlace(clockwise: Int, bytes: Int) {
+  func `every pixel goes to its place`(clockwise: Int, bytes: Int) {
     var generator = SeededRandom(seed: 7)
     for isMirrored in [false, true] {
       let orientation = Orientation(clockwise: clockwise, isMirrored: isMirrored)

@@ -10,7 +10,7 @@ import Testing
 @Suite struct OrientationTests {
   /// ffmpeg applies a display matrix by default.
   @Test(arguments: [90, 180, 270], ["yuv420p", "yuvj420p", "yuv420p10le"])
-  func aRotatedFileIsUprightAsFfmpegMakesIt(degrees: Int, format: String) throws {
+  func `a rotated file is upright as ffmpeg makes it`(degrees: Int, format: String) throws {
     var fixture = try VideoFixture()
     let plain = fixture.folder.path("plain.mp4")
     _ = try Tool.ffmpeg([
@@ -37,7 +37,7 @@ import Testing
     (Orientation(clockwise: 180, isMirrored: true), "vflip"),
     (Orientation(clockwise: 270, isMirrored: true), "hflip,transpose=cclock"),
   ])
-  func everyOrientationIsThatOfTheFilter(orientation: Orientation, filter: String) throws {
+  func `every orientation is that of the filter`(orientation: Orientation, filter: String) throws {
     for (name, pixelFormat) in [("yuv420p", PixelFormat.yuv420p), ("yuv444p10le", .yuv444p10)] {
       var fixture = try VideoFixture()
       let index = try fixture.make(

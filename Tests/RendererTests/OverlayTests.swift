@@ -25,7 +25,7 @@ import Testing
   /// blend computed in Double. Chroma is made from premultiplied colours and coverages: across from the pixel at which
   /// it lies and its neighbours, down as the mean of its cell.
   @Test(arguments: [PixelFormat.yuv420p, .yuv422p, .yuv444p], [(10, 8), (11, 7), (-5, -3), (80, 51)])
-  func anImageIsTheExactBlend(format: PixelFormat, place: (x: Int, y: Int)) throws {
+  func `an image is the exact blend`(format: PixelFormat, place: (x: Int, y: Int)) throws {
     var fixture = try VideoFixture()
     let (width, height) = (37, 23)
     let (logo, rgba) = try Self.image(&fixture, width: width, height: height)
@@ -80,7 +80,7 @@ import Testing
     #expect(worst.allSatisfy { $0 <= 0.55 }, "off by \(worst)")
   }
 
-  @Test func anImagesSizeFollowsItsShape() {
+  @Test func `an image's size follows its shape`() {
     let own = PixelSize(width: 300, height: 100)
     #expect(own.overlaySize(width: nil, height: nil) == own)
     #expect(own.overlaySize(width: 100, height: nil) == PixelSize(width: 100, height: 33))
@@ -89,7 +89,7 @@ import Testing
     #expect(own.overlaySize(width: 1, height: nil) == PixelSize(width: 1, height: 1))
   }
 
-  @Test func anchorsTouchTheEdgesTheyName() {
+  @Test func `anchors touch the edges they name`() {
     let (size, frame) = (PixelSize(width: 20, height: 10), PixelSize(width: 101, height: 50))
     func origin(_ anchor: Anchor) -> [Int] {
       let place = OverlayPlacement.anchor(anchor, inset: 4).origin(of: size, in: frame)
@@ -102,7 +102,7 @@ import Testing
 
   /// The colours of transparent pixels must have no effect where an image is scaled down: a white disc on transparent
   /// black is white to its edge.
-  @Test func scalingDoesNotBleedHiddenColours() throws {
+  @Test func `scaling does not bleed hidden colours`() throws {
     var fixture = try VideoFixture()
     var rgba: [UInt8] = []
     for y in 0..<120 {
@@ -130,7 +130,7 @@ import Testing
   }
 
   /// Scaling overshoots at edges. Within the picture its one colour must stay the same, without a brighter rim.
-  @Test(arguments: [40, 150]) func scalingLeavesNoRim(width: Int) throws {
+  @Test(arguments: [40, 150]) func `scaling leaves no rim`(width: Int) throws {
     var fixture = try VideoFixture()
     var rgba: [UInt8] = []
     for y in 0..<90 {
@@ -150,7 +150,7 @@ import Testing
     #expect(frame.prefix(160 * 160).allSatisfy { $0 <= grey + 1 } && frame.prefix(160 * 160).contains { $0 >= grey })
   }
 
-  @Test func overlaysFadeByTheirRamps() throws {
+  @Test func `overlays fade by their ramps`() throws {
     var fixture = try VideoFixture()
     let ramp = Ramp(
       over: try MediaTimeRange(start: .zero, duration: MediaTime(value: 10, timescale: 30)), from: 0, to: 1)
@@ -169,7 +169,7 @@ import Testing
   }
 
   /// Clips with alpha are layers like any other: a moving one over a background, against ffmpeg's own pictures.
-  @Test func clipsWithAlphaShowWhatIsBelow() throws {
+  @Test func `clips with alpha show what is below`() throws {
     var fixture = try VideoFixture()
     let (width, height) = (40, 30)
     var rgba: [UInt8] = []

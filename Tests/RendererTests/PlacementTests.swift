@@ -31,7 +31,7 @@ import Testing
   }
 
   /// A picture that is not moved, or by whole chroma cells, keeps its bytes.
-  @Test func wholePixelsAreCopied() throws {
+  @Test func `whole pixels are copied`() throws {
     var fixture = try VideoFixture()
     let source = try Self.source(&fixture)
     let plain = PackedFrame(
@@ -61,7 +61,7 @@ import Testing
   }
 
   /// Half a pixel to the right, a white picture's edges are half covered.
-  @Test func edgesBetweenPixelsAreAntialiased() throws {
+  @Test func `edges between pixels are antialiased`() throws {
     var fixture = try VideoFixture()
     let white = try fixture.make(
       "white.mov",
@@ -77,7 +77,7 @@ import Testing
   }
 
   /// A quarter turn about the centre is a transposition.
-  @Test func aQuarterTurnMovesEveryPixelToItsPlace() throws {
+  @Test func `a quarter turn moves every pixel to its place`() throws {
     var fixture = try VideoFixture()
     let raw = CompositingTests.noise(PixelSize(width: 64, height: 64), .yuv444p, count: 1, seed: 9)
     let source = try fixture.make("noise.mov", raw: raw, format: "yuv444p", width: 64, height: 64, ["-c:v", "ffv1"])
@@ -98,7 +98,7 @@ import Testing
 
   /// The interpolation is libswscale's: a picture in a smaller or larger rectangle is that of ffmpeg's filter.
   @Test(arguments: [(48, 32), (36, 24), (60, 48), (96, 96)])
-  func aPictureInARectangleIsAsFfmpegScalesIt(width: Int, height: Int) throws {
+  func `a picture in a rectangle is as ffmpeg scales it`(width: Int, height: Int) throws {
     var fixture = try VideoFixture()
     let source = try Self.source(&fixture)
     var clip = try Self.clip(fixture, source, Self.frame(0, 0, Double(width), Double(height)))
@@ -182,7 +182,7 @@ import Testing
 
   /// The pictures of a film are the same however it is cut into segments, and whatever was drawn before them.
   @Test(arguments: ["testsrc2", "still"], [false, true])
-  func everyFrameDependsOnItsTimeAlone(name: String, filtered: Bool) throws {
+  func `every frame depends on its time alone`(name: String, filtered: Bool) throws {
     var fixture = try VideoFixture()
     let path: String
     if name == "still" {
@@ -224,7 +224,7 @@ import Testing
   }
 
   /// A filtered picture that is not moved is that of the clip without geometry; one that moves is filtered before.
-  @Test func filtersAreAppliedBeforeAPictureIsPlaced() throws {
+  @Test func `filters are applied before a picture is placed`() throws {
     var fixture = try VideoFixture()
     let source = try Self.source(&fixture)
     let chains: [[Filter<RampList>]] = [
@@ -253,7 +253,7 @@ import Testing
     }
   }
 
-  @Test func aPictureOutsideTheFrameOrWithoutAreaIsNotDrawn() throws {
+  @Test func `a picture outside the frame or without area is not drawn`() throws {
     var fixture = try VideoFixture()
     let source = try Self.source(&fixture)
     let flipped = LayerGeometry(

@@ -36,7 +36,7 @@ import Testing
 
   /// A text, a picture and a video that are moved by whole pixels are those that were placed there.
   @Test(arguments: ["text", "image", "video"], [nil, BlendMode.multiply])
-  func aTranslationMovesAnOverlay(kind: String, mode: BlendMode?) throws {
+  func `a translation moves an overlay`(kind: String, mode: BlendMode?) throws {
     var fixture = try VideoFixture()
     let content: PlannedOverlayContent
     switch kind {
@@ -61,7 +61,7 @@ import Testing
     #expect(Self.difference(moved, try Self.frame(fixture, content, .point(x: 8, y: 12), mode: mode)) > 20)
   }
 
-  @Test func aQuarterTurnIsAboutTheOverlaysCentre() throws {
+  @Test func `a quarter turn is about the overlay's centre`() throws {
     var fixture = try VideoFixture()
     let (index, rgba) = try OverlayTests.image(&fixture, width: 20, height: 12)
     var turned: [UInt8] = []
@@ -81,7 +81,7 @@ import Testing
   }
 
   /// A crop cuts off what is outside of it and moves nothing.
-  @Test func aCropShowsAPartInItsPlace() throws {
+  @Test func `a crop shows a part in its place`() throws {
     var fixture = try VideoFixture()
     let white = try fixture.make(
       "white.png", ["-f", "lavfi", "-i", "color=white:size=40x20", "-frames:v", "1", "-pix_fmt", "rgb24"])
@@ -98,7 +98,7 @@ import Testing
   }
 
   /// A blurred text becomes wider than its letters, and has the same sum of light.
-  @Test func aBlurOfATextExtendsBeyondItsLetters() throws {
+  @Test func `a blur of a text extends beyond its letters`() throws {
     var fixture = try VideoFixture()
     let text = StyledText(text: "I", isBold: true, size: 30)
     try fixture.add(text)
@@ -120,7 +120,7 @@ import Testing
   }
 
   /// However a film is cut, a moving overlay is where its ramps put it.
-  @Test func aMovingOverlayDependsOnItsTimeAlone() throws {
+  @Test func `a moving overlay depends on its time alone`() throws {
     let folder = try TemporaryFolder()
     let path = folder.path("a.png")
     _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "testsrc2=size=48x32:rate=30", "-frames:v", "1", path])
@@ -180,7 +180,9 @@ import Testing
   }
 
   /// Colours that are stored multiplied by alpha are not multiplied again.
-  @Test(arguments: [16, 64, 100, 128, 192, 239, 255]) func premultipliedColoursAreUsedAsTheyAre(alpha: Int) throws {
+  @Test(arguments: [16, 64, 100, 128, 192, 239, 255]) func `premultiplied colours are used as they are`(alpha: Int)
+    throws
+  {
     var fixture = try VideoFixture()
     // White, straight and premultiplied.
     func source(_ name: String, _ level: Int) throws -> Int {

@@ -167,18 +167,18 @@ import Testing
   /// Half of the stacks, which take ten seconds, or all with SHEAF_REFERENCE in the environment.
   private static let count = ProcessInfo.processInfo.environment["SHEAF_REFERENCE"] == nil ? 250 : 500
 
-  @Test func randomStacksAreThoseOfTheSlowCompositor() throws {
+  @Test func `random stacks are those of the slow compositor`() throws {
     try Self.compare(count: Self.count, filtered: false, seed: 20)
   }
 
   /// With filters and the fit `blur` as well.
-  @Test func filteredStacksAreThoseOfTheSlowCompositor() throws {
+  @Test func `filtered stacks are those of the slow compositor`() throws {
     try Self.compare(count: Self.count / 5, filtered: true, seed: 21)
   }
 
   /// Stacks of pictures whose chroma lies there too.
   @Test(arguments: ["topleft", "center", "top", "bottomleft", "bottom"])
-  func stacksAreThoseOfTheSlowCompositorWhereverChromaLies(location: String) throws {
+  func `stacks are those of the slow compositor, wherever chroma lies`(location: String) throws {
     try Self.compare(count: Self.count / 5, filtered: false, seed: 22, location)
   }
 

@@ -46,7 +46,7 @@ import Testing
     (16, 7, -30, 64), (1, 300, 150, 300), (24, 0.5, 70, 30),
   ]
 
-  @Test func theWeightsOfAFilterAddUpToOne() {
+  @Test func `the weights of a filter add up to one`() {
     for axis in Self.axes {
       let filter = Filter(outputs: axis.outputs, step: axis.step, offset: axis.offset, size: axis.size)
       #expect(filter.taps % 4 == 0)
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: [8, 10, 14])
-  func rowsAndColumnsAreTheSumsOfTheirFilters(depth: Int) {
+  func `rows and columns are the sums of their filters`(depth: Int) {
     var random = SeededRandom(seed: 4)
     let highest = depth == 14 ? 16384 : 1 << depth - 1
     for axis in Self.axes {
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(arguments: [8, 10, 14])
-  func samplesAreThoseOfTheCubic(depth: Int) {
+  func `samples are those of the cubic`(depth: Int) {
     var random = SeededRandom(seed: 5)
     let highest = depth == 14 ? 16384 : 1 << depth - 1
     let margin = Int(SHEAF_MARGIN)
@@ -200,7 +200,7 @@ import Testing
     return x < 2 ? -0.6 * (x * x * x - 5 * x * x + 8 * x - 4) : 0
   }
 
-  @Test func thePixelsOfAPolygonHaveItsArea() {
+  @Test func `the pixels of a polygon have its area`() {
     var random = SeededRandom(seed: 6)
     for _ in 0..<200 {
       // A turned rectangle.
@@ -224,7 +224,7 @@ import Testing
   }
 
   /// Shapes with chroma at any place in its cell, at any edges of the frame.
-  @Test func theChromaOfAShapeIsWhatItsPixelsAre() {
+  @Test func `the chroma of a shape is what its pixels are`() {
     var random = SeededRandom(seed: 7)
     let places: [sheaf_place] = [SHEAF_FIRST, SHEAF_MIDDLE, SHEAF_LAST]
     for _ in 0..<3000 {

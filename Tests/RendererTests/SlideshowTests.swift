@@ -68,7 +68,7 @@ import Testing
   }
 
   /// 7 clips of 2 s less five transitions of 1 s and one of 20 frames.
-  @Test func anyCutIntoSegmentsGivesTheSamePictures() throws {
+  @Test func `any cut into segments gives the same pictures`() throws {
     let whole = try film(MediaTime(seconds: 1000))
     #expect(whole.segments == 1 && whole.frames.count == 250)
     for (duration, fewest) in [(MediaTime(seconds: 1), 7), (MediaTime(value: 1, timescale: 6), 40)] {

@@ -50,7 +50,7 @@ import Testing
   ]
 
   @Test(arguments: SoundEffectTests.filters.indices)
-  func aFilterOfATrackGivesTheSamplesOfFfmpeg(_ index: Int) throws {
+  func `a filter of a track gives the samples of ffmpeg`(_ index: Int) throws {
     let (filter, text) = Self.filters[index]
     let path = try file("noise.wav", "anoisesrc=r=48000:d=3:a=0.5:seed=5:c=pink,tremolo=f=2:d=0.9")
     let rendered = try fixture.render(
@@ -62,7 +62,7 @@ import Testing
     #expect(rendered != (try Tool.ffmpeg(["-i", path, "-f", "s24le", "-"]).samples24))
   }
 
-  @Test func aFilterOfAClipBeginsWithTheClip() throws {
+  @Test func `a filter of a clip begins with the clip`() throws {
     let path = try file("tone.wav", "aevalsrc=0.25:s=48000:d=4")
     let range = try AudioFixture.range(MediaTime(1), MediaTime(2))
     let clip = PlannedAudioClip(
@@ -73,7 +73,7 @@ import Testing
     #expect(sounding == Array(2 * 36_000..<2 * 72_000))
   }
 
-  @Test func aPanTurnsDownTheOtherSideAsFfmpegsBalanceDoes() throws {
+  @Test func `a pan turns down the other side as ffmpeg's balance does`() throws {
     let path = try file("noise.wav", "anoisesrc=r=48000:d=2:a=0.5:seed=8")
     let samples = try Tool.ffmpeg(["-i", path, "-f", "s24le", "-"]).samples24
     for pan in [-1, -0.4, 0.75] {
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func aRampOfPanIsAccurateToTheSample() throws {
+  @Test func `a ramp of pan is accurate to the sample`() throws {
     let path = try file("level.wav", "aevalsrc=0.5:s=48000:d=2")
     let level = try Tool.ffmpeg(["-i", path, "-f", "s24le", "-"]).samples24[0]
     let ramp = Ramp(over: try AudioFixture.range(MediaTime(1, 2), MediaTime(3, 2)), from: -1, to: 1)
@@ -111,13 +111,13 @@ import Testing
     }
   }
 
-  @Test func aPanLeavesTheMiddleOfASurroundSoundAlone() {
+  @Test func `a pan leaves the middle of a surround sound alone`() {
     #expect((0..<6).map { PanCurve.side(ofChannel: $0, of: 6) } == [1, -1, 0, 0, 1, -1])
     #expect((0..<8).map { PanCurve.side(ofChannel: $0, of: 8) } == [1, -1, 0, 0, 1, -1, 1, -1])
     #expect(PanCurve.side(ofChannel: 0, of: 1) == 0)
   }
 
-  @Test func aTrackIsLoweredWhileAnotherIsHeard() throws {
+  @Test func `a track is lowered while another is heard`() throws {
     let music = try file("music.wav", "aevalsrc=0.5:s=48000:d=6")
     let voice = try file("voice.wav", "aevalsrc='if(between(t,2,3),0.3*sin(2*PI*1000*t),0)':s=48000:d=6")
     let levels = DuckingLevels(by: -12, threshold: -30, attack: 0.1, hold: 0.25, release: 0.5)
@@ -198,7 +198,9 @@ import Testing
   @Test(arguments: [
     (AudioCodec.aac, 64_000, Container.m4a), (.aac, 128_000, .m4a), (.opus, 64_000, .ogg), (.mp3, 128_000, .mp3),
   ])
-  func theEncodedSoundHasTheLoudnessAndKeepsTheTruePeak(_ codec: AudioCodec, _ bitRate: Int, _ container: Container)
+  func `the encoded sound has the loudness and keeps the true peak`(
+    _ codec: AudioCodec, _ bitRate: Int, _ container: Container
+  )
     throws
   {
     let path = try file("source.wav", "anoisesrc=r=48000:d=8:a=0.9:seed=6:c=pink,tremolo=f=5:d=0.95,lowpass=f=3000")
@@ -213,7 +215,7 @@ import Testing
 
   /// libavcodec's AAC makes some peaks of this sound nearly 3 dB higher, so that it has to be limited by more than
   /// would be done for its target alone.
-  @Test func theEncodedSoundHasTheLoudnessWhereAllOfTheLimiterIsNeeded() throws {
+  @Test func `the encoded sound has the loudness where all of the limiter is needed`() throws {
     let trailer = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appendingPathComponent("Examples/media/big-buck-bunny-trailer.mp4").path
     let path = fixture.folder.path("source.wav")
@@ -230,7 +232,7 @@ import Testing
   /// The blocks of EBU R 128 are counted from the first sample that is heard. This sound has one block, and nearly all
   /// of its loudness is in the last 20 ms.
   @Test(arguments: [(AudioCodec.aac, Container.m4a), (.opus, .ogg), (.mp3, .mp3)])
-  func whatAnEncoderAddsIsNotMeasured(_ codec: AudioCodec, _ container: Container) throws {
+  func `what an encoder adds is not measured`(_ codec: AudioCodec, _ container: Container) throws {
     let burst = try file("burst.wav", "aevalsrc='sin(2*PI*700*t)*(0.02+0.5*between(t,0.38,0.4))':s=48000:d=1")
     var task = try task(
       [burst], seconds: 1, loudness: LoudnessTarget(target: -26, truePeak: -1),
@@ -260,7 +262,7 @@ import Testing
   }()
 
   @Test(.enabled(if: !realFiles.isEmpty, "there is no SHEAF_SHARED_MEDIA and no ../shared/media"), arguments: realFiles)
-  func aRealFileGetsTheLoudness(_ path: String) throws {
+  func `a real file gets the loudness`(_ path: String) throws {
     let description = try AssetProbe.probe(openSource(path), name: path)
     let length = try #require(description.defaultTrack(.audio)).range.duration
     let seconds = max(1, min(15, Int64(length.approximateSeconds)))
@@ -274,7 +276,7 @@ import Testing
     }
   }
 
-  @Test func aGainAloneIsUsedWhereItIsEnough() throws {
+  @Test func `a gain alone is used where it is enough`() throws {
     var measured = 0
     let found = try Mastering.find(LoudnessTarget(target: -23, truePeak: -1)) { (mastering) throws(RenderError) in
       measured += 1
@@ -302,7 +304,7 @@ import Testing
     return meter
   }
 
-  @Test func whatIsUsedWasMeasuredAndIsTheNearestToTheTarget() throws {
+  @Test func `what is used was measured and is the nearest to the target`() throws {
     // Behind this limiter the loudness is never nearer to the target than 0.5 LU, and that once.
     let missing = [-3, 4, 0.5, -2, 4, -2, 4, -2]
     var measured: [Mastering] = []
@@ -317,7 +319,7 @@ import Testing
   }
 
   /// A tone at -20 dBFS in one channel has -23 LUFS.
-  @Test func whatACodecTakesAwayIsAddedAlsoWhereTheMixIsBelowTheTarget() throws {
+  @Test func `what a codec takes away is added also where the mix is below the target`() throws {
     func found(_ loudness: Double) -> Mastering.Found {
       Mastering.Found(mastering: Mastering(gain: loudness, ceiling: -1), loudness: loudness, truePeak: -1)
     }
@@ -341,7 +343,7 @@ import Testing
     #expect(search.hasTried(found(-26.0001).mastering) && !search.hasTried(found(-25).mastering))
   }
 
-  @Test func theHighestPeaksOfACodecAreLoweredAtTheirPlacesToo() throws {
+  @Test func `the highest peaks of a codec are lowered at their places too`() throws {
     let meter = try LoudnessMeter(sampleRate: 48000, channels: 1, initialPadding: 1024, sampleCount: 90_000)
     let block = SampleBlock(channels: 1, capacity: 48000)
     for index in 0..<48000 { block.row(0)[index] = Float(0.05 * sin(2 * .pi * 997 * Double(index) / 48000)) }
@@ -364,7 +366,7 @@ import Testing
     #expect(abs((dips[2] ?? 0) - over / 2) < 0.2)
   }
 
-  @Test func aDipLowersItsBlockAndComesFromAndGoesToTheSoundsOwnLevel() throws {
+  @Test func `a dip lowers its block and comes from and goes to the sound's own level`() throws {
     let dips = Dips(decibels: [10: 6, 11: 3])
     var levels: [Double] = []
     // Whatever the blocks in which the sound is mixed.
@@ -384,7 +386,7 @@ import Testing
     #expect(zip(levels, levels.dropFirst()).allSatisfy { abs($0 - $1) < 0.01 })
   }
 
-  @Test func silenceAndSoundThatIsTooShortStayAsTheyAre() throws {
+  @Test func `silence and sound that is too short stay as they are`() throws {
     var passes = 0
     let found = try Mastering.find(LoudnessTarget(target: -16)) { (mastering) throws(RenderError) in
       passes += 1
@@ -400,7 +402,7 @@ import Testing
     #expect(isSame && plain.contains { $0 != 0 })
   }
 
-  @Test func theMeterWeightsTheSpeakersOfASurroundSoundAsFfmpegDoes() throws {
+  @Test func `the meter weights the speakers of a surround sound as ffmpeg does`() throws {
     // One channel of eight is heard at a time: the one at the bottom is not measured, and those at the sides and the
     // back count more.
     for channel in 0..<8 {
@@ -424,7 +426,7 @@ import Testing
     }
   }
 
-  @Test func aToneCutAtRandomPlacesHasNoClicks() throws {
+  @Test func `a tone cut at random places has no clicks`() throws {
     let path = try file("tone.wav", "sine=f=440:r=44100:d=20,volume=0.5", rate: 44100)
     var random = SeededRandom(seed: 200)
     let cuts = (0..<200).map { _ in Int64.random(in: 1..<19_999_999, using: &random) }.sorted()

@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: Case.allCases)
-  private func thePartIsThatOfTheWhole(_ name: Case) throws {
+  private func `the part is that of the whole`(_ name: Case) throws {
     let rate = name == .copied || name == .ducking ? 48000 : 44100
     let path = fixture.folder.path("source.wav")
     _ = try Tool.ffmpeg([
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func damageBeforeThePartIsNotReported() throws {
+  @Test func `damage before the part is not reported`() throws {
     let path = fixture.folder.path("sound.mkv")
     _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "sine=440:duration=4", "-c:a", "libmp3lame", path])
     var data = try Data(contentsOf: URL(fileURLWithPath: path))

@@ -34,7 +34,7 @@ import Testing
   @Test(
     arguments: ["crooked.mkv", "crooked.mp4"],
     [(1, 1), (1, 3), (5, 2), (1001, 1000)])
-  func theShownFrameIsTheLastNotAfterItsTime(name: String, speed: (Int, Int)) throws {
+  func `the shown frame is the last not after its time`(name: String, speed: (Int, Int)) throws {
     var fixture = try VideoFixture()
     let codec = name.hasSuffix("mkv") ? ["-c:v", "ffv1"] : ["-c:v", "libx264", "-g", "20", "-bf", "3"]
     let source = try fixture.make(name, Self.crooked + codec)
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func theFirstAndTheLastFrameAreHeld() throws {
+  @Test func `the first and the last frame are held`() throws {
     var fixture = try VideoFixture()
     let source = try fixture.make(
       "short.mov",
@@ -73,7 +73,7 @@ import Testing
     #expect(made[0] === made[3] && made[8] === made[29])
   }
 
-  @Test func twoLayersShowOneSourceAtTwoTimes() throws {
+  @Test func `two layers show one source at two times`() throws {
     var fixture = try VideoFixture()
     let source = try fixture.make(
       "twice.mov",
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func aFrameThatNothingChangesIsTheDecodersOwn() throws {
+  @Test func `a frame that nothing changes is the decoder's own`() throws {
     for (pixelFormat, name) in [(PixelFormat.yuv420p, "yuv420p"), (.yuv422p10, "yuv422p10le"), (.yuv444p, "yuv444p")] {
       var fixture = try VideoFixture()
       let source = try fixture.make(

@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func inkIsWithinItsRectangle() throws {
+  @Test func `ink is within its rectangle`() throws {
     for text in ["Maroubra", "ÅÉgjy", "f", "\u{1F600}", "日本"] {
       let block = try Self.block(text, size: 60)
       let margin = 40
@@ -41,14 +41,14 @@ import Testing
   }
 
   /// The size is the height of the em square. Without hinting, twice the size is twice as large.
-  @Test func sizeIsTheEmsHeightInPixels() throws {
+  @Test func `size is the em's height in pixels`() throws {
     let (small, large) = (try Self.block("MMMMMMMMMM", size: 50), try Self.block("MMMMMMMMMM", size: 100))
     #expect(abs(large.size.width - 2 * small.size.width) <= 2)
     let ideographs = try Self.block("漢字漢字漢字漢字漢字", size: 64)
     #expect(abs(ideographs.size.width - 640) <= 1)
   }
 
-  @Test func linesWrapBetweenWordsAndNeverBeyondTheWidth() throws {
+  @Test func `lines wrap between words and never beyond the width`() throws {
     let text = "The quick brown fox jumps over the lazy dog"
     let one = try Self.block(text)
     let wrapped = try Self.block(text, width: 300)
@@ -59,14 +59,14 @@ import Testing
   }
 
   /// A broken word gets no hyphen: its lines set side by side are as wide as the word.
-  @Test func aBrokenWordKeepsItsLetters() throws {
+  @Test func `a broken word keeps its letters`() throws {
     let whole = try Self.alpha(Self.block("WWWWWW")).joined().reduce(0) { $0 + Int($1) }
     let broken = try Self.alpha(Self.block("WWWWWW", width: 130)).joined().reduce(0) { $0 + Int($1) }
     #expect(abs(whole - broken) < whole / 50)
   }
 
   @Test(arguments: ["a\nwide line of text", "ب\nسطر عريض من النص هنا"])
-  func alignmentMeansTheSameInEveryScript(text: String) throws {
+  func `alignment means the same in every script`(text: String) throws {
     /// The middle of the first line's ink, in pixels from the block's left.
     func middle(_ alignment: StyledText.Alignment) throws -> (middle: Double, width: Double) {
       let block = try Self.block(text, alignment: alignment)
@@ -83,7 +83,7 @@ import Testing
 
   /// A glyph that no font has is drawn as a box with its number. U+0378 is not assigned and so gives such a box.
   /// Letters of the scripts in use must look different from it and from each other.
-  @Test func scriptsHaveGlyphsOfTheirOwn() throws {
+  @Test func `scripts have glyphs of their own`() throws {
     let missing = try Self.alpha(Self.block("\u{0378}"))
     var seen: [[[UInt16]]] = [missing]
     for text in ["ع", "ש", "漢", "日", "한", "я", "ह", "😀", "é"] {
@@ -96,7 +96,7 @@ import Testing
     #expect(joined.size.width < apart.size.width)
   }
 
-  @Test func emojiAreInColour() throws {
+  @Test func `emoji are in colour`() throws {
     let block = try Self.block("😀", size: 80)
     let picture = try block.draw(block.ink)
     var coloured = 0
@@ -105,12 +105,12 @@ import Testing
     #expect(coloured > 500)
   }
 
-  @Test func theSameTextIsTheSamePixels() throws {
+  @Test func `the same text is the same pixels`() throws {
     let text = "Maroubra مرحبا 日本 😀"
     #expect(try Self.alpha(Self.block(text)) == Self.alpha(Self.block(text)))
   }
 
-  @Test func anEmptyTextHasNoInk() throws {
+  @Test func `an empty text has no ink`() throws {
     #expect(try Self.block("").ink.isEmpty)
     #expect(try Self.block("  \n ").ink.isEmpty)
   }

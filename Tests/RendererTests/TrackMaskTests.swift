@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func aLayerIsSeenWhereTheTracksPictureOfTheTimeIs(isInverted: Bool) throws {
+  func `a layer is seen where the track's picture of the time is`(isInverted: Bool) throws {
     let folder = try TemporaryFolder()
     let paths = ["matte": try Self.matte(folder), "white": folder.path("white.png")]
     _ = try Tool.ffmpeg([
@@ -95,7 +95,7 @@ import Testing
   }
 
   /// In segments without the mask its file is not needed, nor that of what it hides.
-  @Test func onlyWhatIsSeenIsInATask() throws {
+  @Test func `only what is seen is in a task`() throws {
     let folder = try TemporaryFolder()
     let path = try Self.matte(folder)
     let matte = try AssetProbe.probe(openSource(path), name: path)

@@ -62,7 +62,7 @@ import Testing
   ]
 
   @Test(arguments: cases)
-  func aTransitionIsThatOfFfmpeg(_ example: Case) throws {
+  func `a transition is that of ffmpeg`(_ example: Case) throws {
     var fixture = try VideoFixture()
     let source = "testsrc2=size=90x120:rate=30:duration=1.5"
     func make(_ name: String, _ filters: String) throws -> Int {

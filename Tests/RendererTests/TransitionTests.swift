@@ -228,7 +228,7 @@ import Testing
   /// Each kind at several progresses. A slide rounds the moved picture and then the mix; everything else is rounded
   /// once.
   @Test(arguments: films)
-  func everyKindIsItsDefinition(film: Film) throws {
+  func `every kind is its definition`(film: Film) throws {
     let pictures = try Pictures(film)
     let (format, size) = (film.format, film.size)
     for kind in Self.kinds {
@@ -259,7 +259,7 @@ import Testing
     TransitionKind.wipe(.right, softness: 0.2), .circle(x: 0.5, y: 0.5, softness: 0), .slide(.left), .push(.down),
     .fade(through: .white),
   ])
-  func whatASideDoesNotCoverShowsWhatIsBelow(kind: TransitionKind) throws {
+  func `what a side does not cover shows what is below`(kind: TransitionKind) throws {
     var fixture = try VideoFixture()
     let (size, narrow) = (PixelSize(width: 96, height: 64), PixelSize(width: 64, height: 64))
     let a = try fixture.make(
@@ -328,7 +328,7 @@ import Testing
     }
   }
 
-  @Test func atItsEndsATransitionShowsOnePictureAndDecodesNoOther() throws {
+  @Test func `at its ends, a transition shows one picture and decodes no other`() throws {
     let (a, b) = (try FrameStackTests.clip(0), try FrameStackTests.clip(1))
     let sources = [try FrameStackTests.source(), try FrameStackTests.source()]
     func layers(_ kind: TransitionKind, _ progress: Double, _ easing: Easing = .linear) throws -> FrameStack {
@@ -360,7 +360,7 @@ import Testing
     #expect(try layers(.dissolve, 0.5, .easeIn).layers[0].clips.map(\.weight) == [11217, 5167])
   }
 
-  @Test func framesOfATransitionThatDoesNotMoveAreTheSameFrame() throws {
+  @Test func `frames of a transition that does not move are the same frame`() throws {
     let pictures = try Pictures(Film(.yuv420p, 70, 46))
     var task = try pictures.task(.wipe(.left, softness: 0), progress: 0.5)
     task.frameCount = 3
@@ -371,7 +371,7 @@ import Testing
   }
 
   /// Results of the farm are found by the digest of the task's JSON. That of a plain dissolve must not change.
-  @Test func aPlainDissolveIsStoredAsEver() throws {
+  @Test func `a plain dissolve is stored as ever`() throws {
     let over = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1))
     let layer = PlannedLayer.dissolve(
       from: try FrameStackTests.clip(0), to: nil, progress: Ramp(over: over, from: 0, to: 1))

@@ -56,7 +56,7 @@ private struct PlainCurve {
 }
 
 @Suite struct VarispeedTests {
-  @Test func everySampleIsAtTheIntegralOfTheSpeed() throws {
+  @Test func `every sample is at the integral of the speed`() throws {
     var random = SeededRandom(seed: 11)
     for _ in 0..<20 {
       var at = 0.0
@@ -77,7 +77,7 @@ private struct PlainCurve {
   }
 
   @Test(arguments: [44100, 48000])
-  func theSoundIsThatOfAPlainResampler(_ rate: Int) throws {
+  func `the sound is that of a plain resampler`(_ rate: Int) throws {
     // At twice the speed the highest is still below half of the output's rate.
     let partials = [(317.3, 0.2), (4100.7, 1.4), (9803.9, 3.3)]
     func sound(_ time: Double) -> Double {
@@ -95,7 +95,7 @@ private struct PlainCurve {
     #expect(worst < 1e-5, "\(worst)")
   }
 
-  @Test func everyClickIsWhereThePictureIs() throws {
+  @Test func `every click is where the picture is`() throws {
     // A click every 0.05 s of the source; each comes out where the integral has reached it, and nowhere else.
     let source = ComputedSource(sampleRate: 48000) { _, position in position > 0 && position % 2400 == 0 ? 1 : 0 }
     let plain = PlainCurve([(0.25, 1), (0.75, 3), (1, 0.3), (1.5, 0.3), (2, 1.7)])
@@ -114,7 +114,7 @@ private struct PlainCurve {
     #expect(click > 40)
   }
 
-  @Test func atItsOwnSpeedSoundIsCopiedAndNothingAboveHalfTheRateIsHeard() throws {
+  @Test func `at its own speed, sound is copied, and nothing above half the rate is heard`() throws {
     let noise = ComputedSource(sampleRate: 48000) { _, position in Float((position &* 7919) % 1009) / 2000 }
     let still = PlainCurve([(0, 1), (10, 1), (11, 2)])
     let copied = try read(
@@ -131,7 +131,7 @@ private struct PlainCurve {
     #expect(folded.allSatisfy { abs($0) < 1e-4 })
   }
 
-  @Test func aPartIsTheSameWhereverReadingBegins() throws {
+  @Test func `a part is the same, wherever reading begins`() throws {
     let source = ComputedSource(sampleRate: 44100, channels: 6) { channel, position in
       Float((position &* 7919 &+ Int64(channel) &* 101) % 1009) / 2000
     }
@@ -159,7 +159,7 @@ private struct PlainCurve {
     return try read(stream, count: count)[0]
   }
 
-  @Test func thePitchIsKeptAndAFrozenPictureIsSilent() throws {
+  @Test func `the pitch is kept and a frozen picture is silent`() throws {
     let source = ComputedSource(sampleRate: 48000) { _, position in
       Float(0.5 * sin(2 * .pi * 440 * Double(position) / 48000))
     }
@@ -177,7 +177,7 @@ private struct PlainCurve {
     #expect(zip(sound, sound.dropFirst()).allSatisfy { abs($0 - $1) < 0.05 })
   }
 
-  @Test func clicksStayWithThePicture() throws {
+  @Test func `clicks stay with the picture`() throws {
     // The speed rises and falls every second; a click is every half second of the source.
     let plain = PlainCurve((0..<40).map { (Double($0), $0 % 2 == 0 ? 0.5 : 2.0) })
     let source = ComputedSource(sampleRate: 48000) { _, position in position % 24_000 == 12_000 ? 0.8 : 0 }

@@ -102,7 +102,7 @@ import Testing
     return fixture
   }
 
-  @Test func everyCutGivesTheSamePictures() throws {
+  @Test func `every cut gives the same pictures`() throws {
     let fixture = try Self.fixture()
     let whole = try Self.decoded(Self.piece(Self.task(fixture, frames: 0..<40), fixture, "whole"), fixture)
     #expect(whole.count == 40)
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func theSameTaskIsTheSameBytes() throws {
+  @Test func `the same task is the same bytes`() throws {
     let fixture = try Self.fixture()
     var task = try Self.task(fixture, frames: 0..<40)
     task.encoder.codec = .h264
@@ -124,7 +124,7 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: one)) == Data(contentsOf: URL(fileURLWithPath: two)))
   }
 
-  @Test func anInvalidTaskIsRefused() throws {
+  @Test func `an invalid task is refused`() throws {
     let fixture = try Self.fixture()
     let good = try Self.task(fixture, frames: 0..<40)
     let changes: [(inout VideoTask) -> Void] = [
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func aFullDiskIsAnErrorOfTheMachine() throws {
+  @Test func `a full disk is an error of the machine`() throws {
     let fixture = try Self.fixture()
     let full = Glibc.open("/dev/full", O_WRONLY | O_CLOEXEC)
     try #require(full >= 0)

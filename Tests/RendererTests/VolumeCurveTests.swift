@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: [64, 1000, 8192] as [Int64])
-  func everySampleHasTheModelsOwnValue(block: Int64) throws {
+  func `every sample has the model's own value`(block: Int64) throws {
     let list = RampList([
       try ramp(time(1, 10), time(1, 3), 0, 0.8), try ramp(time(1, 2), time(1, 2), 0.3, 0.3),
       try ramp(time(1001 * 17, 30000), time(1001 * 25, 30000), 0.9, 0.1),
@@ -62,7 +62,7 @@ import Testing
     Easing.hold, .easeInOut, .cubicBezier(x1: 0, y1: 1, x2: 1, y2: 0), .cubicBezier(x1: 0.1, y1: 0.7, x2: 0.9, y2: 0.2),
     .cubicBezier(x1: 1, y1: 0, x2: 0, y2: 1),
   ])
-  func everySampleOfALongEasedRampIsTheModels(easing: Easing) throws {
+  func `every sample of a long eased ramp is the model's`(easing: Easing) throws {
     var list = RampList([try ramp(time(17, 1000), time(913, 1000), 1, 0.1)])
     list.ramps[0].easing = easing
     let samples = Int64(0)..<48000
@@ -73,7 +73,7 @@ import Testing
   }
 
   /// Short ones are exact, long ones within two millionths.
-  @Test func anEasedRampIsTheModelsWhateverTheBlocks() throws {
+  @Test func `an eased ramp is the model's, whatever the blocks`() throws {
     var list = RampList([
       try ramp(time(1, 100), time(9, 100), 0, 0.8), try ramp(time(1, 7), time(2, 3), 1, 0.1),
       try ramp(time(3, 4), time(7, 8), 0.2, 2),
@@ -94,7 +94,7 @@ import Testing
     #expect(try applied(list, rate: 48000, samples, block: 1000).min() == 0)
   }
 
-  @Test func aRampThatStartsBetweenSamplesStartsAtTheNext() throws {
+  @Test func `a ramp that starts between samples starts at the next`() throws {
     let list = RampList([try ramp(time(3, 200), time(7, 200), 0, 1)])
     let runs = try VolumeCurve(list, rate: 100).runs(in: 0..<10)
     #expect(runs.map(\.samples) == [0..<2, 2..<4, 4..<10])
@@ -103,17 +103,17 @@ import Testing
     #expect(try applied(list, rate: 100, 0..<10, block: 3) == [1, 1, 0.25, 0.75, 1, 1, 1, 1, 1, 1])
   }
 
-  @Test func theLastOfRampsThatStartTogetherCounts() throws {
+  @Test func `the last of ramps that start together counts`() throws {
     let list = RampList([try ramp(time(1), time(1), 0.2, 0.2), try ramp(time(1), time(2), 0.5, 0.7)])
     #expect(try applied(list, rate: 10, 0..<30, block: 7) == oracle(list, rate: 10, 0..<30))
   }
 
-  @Test func aConstantHoldsFromLongBeforeTheStart() throws {
+  @Test func `a constant holds from long before the start`() throws {
     #expect(
       try VolumeCurve(.constant(0.25), rate: 48000).runs(in: 0..<5) == [.init(samples: 0..<5, shape: .constant(0.25))])
   }
 
-  @Test func timesTooFineForADoubleStayWithinItsPrecision() throws {
+  @Test func `times too fine for a double stay within its precision`() throws {
     let range = try MediaTimeRange(start: time(1, 46337), duration: time(999_999_937, 46339))
     let list = RampList([Ramp(over: range, from: 0, to: 1)])
     let samples: Range<Int64> = 400_000_000..<400_040_000

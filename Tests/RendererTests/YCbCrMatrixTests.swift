@@ -17,7 +17,7 @@ import Testing
   }
 
   /// Values that BT.709 and BT.601 publish for limited range.
-  @Test func knownColoursHaveTheirKnownCodes() throws {
+  @Test func `known colours have their known codes`() throws {
     let hd = YCbCrMatrix(try Self.format())
     #expect(hd.codes(.black) == (16, 128, 128))
     #expect(hd.codes(.white) == (235, 128, 128))
@@ -32,14 +32,14 @@ import Testing
     #expect(ten.codes(.white) == (940, 512, 512))
   }
 
-  @Test func anUntaggedMatrixFollowsTheHeight() throws {
+  @Test func `an untagged matrix follows the height`() throws {
     let red = Color(red: 255, green: 0, blue: 0)
     #expect(YCbCrMatrix(try Self.format(matrix: nil)).codes(red) == (63, 102, 240))
     #expect(YCbCrMatrix(try Self.format(matrix: nil, height: 576)).codes(red) == (81, 90, 240))
   }
 
   @Test(arguments: PixelFormat.allCases)
-  func blendPlanesHoldColourTimesCoverage(pixelFormat: PixelFormat) throws {
+  func `blend planes hold colour times coverage`(pixelFormat: PixelFormat) throws {
     var generator = SeededRandom(seed: 5)
     let format = try Self.format(pixelFormat)
     let matrix = YCbCrMatrix(format)

@@ -36,7 +36,7 @@ import Testing
     return hasText ? "0,0,Default,,0,0,0,," + result : ""
   }
 
-  @Test func escapesTagsAndCommentsAreThoseOfLibass() {
+  @Test func `escapes, tags and comments are those of libass`() {
     var state: UInt64 = 1
     func random(_ count: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func aFontIsFoundForEachCharacterThatIsShown() {
+  @Test func `a font is found for each character that is shown`() {
     let captions = CaptionsFormat(
       header: "", hasStyles: true,
       events: [CaptionEvent(start: 0, end: 1, fields: "0,0,Default,,0,0,0,,\\\\{x}{\\i1}y\\{z{hidden}\\}")])
@@ -60,7 +60,7 @@ import Testing
     #expect(script.requests.map(\.text) == ["\\{x}\n", "y{z\n}\n"])
   }
 
-  @Test func aTagWithoutAValueReturnsToTheLatestStyle() {
+  @Test func `a tag without a value returns to the latest style`() {
     let header = """
       [V4+ Styles]
       Format: Name, Fontname, Fontsize, Bold, Italic

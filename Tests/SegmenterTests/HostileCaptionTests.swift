@@ -14,7 +14,7 @@ import Testing
     CaptionEvent(start: range.lowerBound, end: range.upperBound, fields: "0,0,Default,,0,0,0,,\(text)")
   }
 
-  @Test func bracesThatNothingClosesAreText() {
+  @Test func `braces that nothing closes are text`() {
     // To look for the end of each would take hours.
     let braces = String(repeating: "{", count: 1_000_000)
     let script = CaptionScript(
@@ -23,7 +23,7 @@ import Testing
     #expect(script.requests.map { $0.text.filter { $0 == "{" }.count }.reduce(0, +) == braces.count)
   }
 
-  @Test func stylesOfQuickTimeTextAreFoundAtOnceAndHaveAUsualSize() {
+  @Test func `styles of QuickTime text are found at once and have a usual size`() {
     let event = "0,0,None,,0,0,0,,{\\fs}{\\c}a"
     for size in ["nan", "inf", "-1", "1e300", ""] {
       let styles = QuickTimeStyles("Style: A,Arial,\(size),&H1234567890\n")
@@ -53,7 +53,7 @@ import Testing
       edit, assets: Synthetic.assets(["still": Synthetic.still(), "text": text]))
   }
 
-  @Test func captionsThatAreShownTogetherAreLimitedInAQuickTimeTrack() throws {
+  @Test func `captions that are shown together are limited in a QuickTime track`() throws {
     let long = String(repeating: "a", count: 800)
     let few = try plan((0..<50).map { event($0..<90_000, long) })
     let texts = try #require(few.stitch.texts?.first?.events)

@@ -28,13 +28,13 @@ struct ImagePlannerTests {
     return times
   }
 
-  @Test func aPictureIsTheOneThatIsShown() throws {
+  @Test func `a picture is the one that is shown`() throws {
     let plan = try plan([Rational(1, 1), Rational(101, 100), try Rational(1, 31), Rational(10), Rational(-1)])
     #expect(try times(plan) == [0: .one, 1: .one, 2: .zero])
     #expect(Set(plan.errors.keys) == [3, 4])
   }
 
-  @Test func aToleranceTakesTheNearestKeyframeWithinIt() throws {
+  @Test func `a tolerance takes the nearest keyframe within it`() throws {
     // Keyframes are at 0, 2, 4, 6 and 8 s.
     let near = ImageTolerance(before: MediaTime(value: 1, timescale: 2), after: MediaTime(seconds: 1))
     let plan = try plan([try Rational(23, 10), Rational(3), try Rational(16, 5), try Rational(26, 10)], near)
@@ -57,7 +57,7 @@ struct ImagePlannerTests {
     #expect(try times(self.plan([Rational(99), Rational(-99)], any)) == [0: last, 1: .zero])
   }
 
-  @Test func picturesAreReadInOrderOfTimeInAFewParts() throws {
+  @Test func `pictures are read in order of time in a few parts`() throws {
     let times = (0..<100).map { Rational(Int128(99 - $0)) }.map { try! $0 / Rational(11) }
     let plan = try plan(times)
     // The film has 5 keyframes.
@@ -71,7 +71,7 @@ struct ImagePlannerTests {
     #expect(try self.plan(times, isWhole: true).parts.count == 1)
   }
 
-  @Test func noFrameIsDecodedInTwoTasksAndTasksHaveAboutEqualWork() throws {
+  @Test func `no frame is decoded in two tasks, and tasks have about equal work`() throws {
     let (asset, track, video) = try asset(18_000)
     let times = try (0..<100).map { try Rational(Int128(6 * $0 + 3)) + Rational(1, 7) * Rational($0 % 7) }
     let plan = try ImagePlanner.plan(asset, track, video, times: times, tolerance: .exact)
@@ -93,7 +93,7 @@ struct ImagePlannerTests {
     #expect(try #require(works.max()) - works.reduce(0, +) / Int64(works.count) <= 80 * step)
   }
 
-  @Test func aPictureIsMadeSmallerAndNeverLarger() {
+  @Test func `a picture is made smaller and never larger`() {
     func size(_ box: PixelSize, _ picture: PixelSize) -> PixelSize {
       ImageOutput(format: .png, quality: 90, box: box).size(of: picture)
     }
@@ -104,7 +104,7 @@ struct ImagePlannerTests {
     #expect(size(PixelSize(width: 1, height: 1), film) == PixelSize(width: 1, height: 1))
   }
 
-  @Test func timesAreWrittenAsPeopleReadThem() throws {
+  @Test func `times are written as people read them`() throws {
     #expect(try Rational(1001, 30).clockText == "0:33.366")
     #expect(try Rational(3723).clockText == "1:02:03.000")
   }

@@ -6,7 +6,7 @@ import Testing
 
 struct ConsoleTests {
   /// Documents and media contain names, and a terminal must not execute what is in a name.
-  @Test func controlCharactersAreWrittenOut() {
+  @Test func `control characters are written out`() {
     #expect("a\u{1B}[2J\u{0}b".withoutControls == #"a\u{1B}[2J\u{0}b"#)
     #expect("two lines\nand a\ttab, ä, 日本".withoutControls == "two lines\nand a\ttab, ä, 日本")
     #expect("a\u{202E}b".withoutControls == #"a\u{202E}b"#)

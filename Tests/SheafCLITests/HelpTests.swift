@@ -17,7 +17,7 @@ struct HelpTests {
   ]
 
   /// If `SHEAF_RECORD_HELP` is set, the files are written instead.
-  @Test(arguments: commands.map(\.name)) func theHelpIsTheRecordedOne(name: String) throws {
+  @Test(arguments: commands.map(\.name)) func `the help is the recorded one`(name: String) throws {
     let command = try #require(Self.commands.first { $0.name == name })
     let help = SheafCommand.helpMessage(for: command.type, columns: 100) + "\n"
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Help/\(name).txt")
@@ -28,7 +28,7 @@ struct HelpTests {
     #expect(help == String(decoding: try Data(contentsOf: file), as: UTF8.self))
   }
 
-  @Test func everyOptionNamesItsVariable() {
+  @Test func `every option names its variable`() {
     for (name, type) in Self.commands where name != "sheaf" {
       // An option and the text that follows it, on its line or the next.
       let entries = SheafCommand.helpMessage(for: type, columns: 1000).split(separator: "\n  -").dropFirst()

@@ -6,7 +6,7 @@ import Testing
 @testable import SheafCLI
 
 struct OptionTests {
-  @Test func theCommandLineWinsOverTheEnvironment() throws {
+  @Test func `the command line wins over the environment`() throws {
     setenv("SHEAF_TEST_NUMBER", "7", 1)
     setenv("SHEAF_TEST_EMPTY", "", 1)
     #expect(try Setting.number(nil, "--n", "SHEAF_TEST_NUMBER", in: 1...9) == 7)
@@ -15,7 +15,7 @@ struct OptionTests {
     #expect(Setting.text("x", "SHEAF_TEST_NUMBER") == "x")
   }
 
-  @Test func whatIsNotANumberIsRejected() {
+  @Test func `what is not a number is rejected`() {
     setenv("SHEAF_TEST_WORD", "many", 1)
     #expect(throws: SettingError.self) { try Setting.number(nil, "--n", "SHEAF_TEST_WORD", in: 1...9) }
     #expect(throws: SettingError.self) { try Setting.number("0", "--n", "SHEAF_TEST_ABSENT", in: 1...9) }
@@ -33,7 +33,7 @@ struct OptionTests {
     ["serve", "--listen", "0.0.0.0:7433", "--database", "postgres:///x"],
     ["serve"], ["serve", "--database", "postgres:///x", "--max-connections", "0"], ["fetch", "job"],
   ])
-  func aWrongOptionIsAUsageError(arguments: [String]) async throws {
+  func `a wrong option is a usage error`(arguments: [String]) async throws {
     for name in ["SHEAF_TOKEN", "SHEAF_TOKEN_FILE", "SHEAF_DATABASE", "SHEAF_OUTPUT", "SHEAF_WORKERS"] {
       unsetenv(name)
     }
@@ -41,13 +41,13 @@ struct OptionTests {
     await #expect(throws: ValidationError.self) { try await command.run() }
   }
 
-  @Test func aNegativePriorityIsANumber() throws {
+  @Test func `a negative priority is a number`() throws {
     let command = try #require(
       try SheafCommand.parseAsRoot(["submit", "e.json", "--priority", "-3"]) as? SubmitCommand)
     #expect(command.priority == "-3")
   }
 
-  @Test func aCommandToCopyHasTheCoordinatorAndIsQuoted() throws {
+  @Test func `a command to copy has the coordinator and is quoted`() throws {
     let options = try CoordinatorOptions.parse(["--coordinator", "farm:7433", "--token-file", "my token"])
     #expect(
       options.command(["fetch", "j", "-o", "it's a film.mov"])

@@ -15,7 +15,7 @@ struct ProgressTests {
     $0.segmentsCached = 3
   }
 
-  @Test func everyStateHasItsLine() {
+  @Test func `every state has its line`() {
     var status = rendering
     #expect(
       ProgressLine.plain(status, rate: 23.44, left: 64.7)
@@ -51,7 +51,7 @@ struct ProgressTests {
     }
   }
 
-  @Test func afterTheFramesTheStepIsNamed() {
+  @Test func `after the frames, the step is named`() {
     var status = rendering
     #expect(ProgressLine.step(status) == nil)
     status.framesDone = 2750
@@ -64,7 +64,7 @@ struct ProgressTests {
     #expect(ProgressLine.bar(status, rate: nil, width: 80).contains("100 %  stitching"))
   }
 
-  @Test func theBarFitsEveryWidth() {
+  @Test func `the bar fits every width`() {
     #expect(
       ProgressLine.bar(rendering, rate: 23.44, left: 64.7, width: 80)
         == "[###############....................] 44 %  1:05 left  1234/2750 frames  23.4/s")
@@ -77,7 +77,7 @@ struct ProgressTests {
     }
   }
 
-  @Test func transfersHaveBytesAndARate() {
+  @Test func `transfers have bytes and a rate`() {
     let transfer = TransferProgress(.upload, name: "beach.mov", done: 512_000_000, total: 2_048_000_000)
     #expect(
       ProgressLine.plain(transfer, rate: 12_345_678) == "uploading beach.mov: 512.0 MB of 2.0 GB, 12.3 MB/s")
@@ -89,7 +89,7 @@ struct ProgressTests {
     #expect(ProgressLine.plain(fetch, rate: nil) == "fetching film.mov: 5 bytes of 5 bytes")
   }
 
-  @Test func progressNeverGoesBackWithinAWatch() {
+  @Test func `progress never goes back within a watch`() {
     var tracker = ProgressTracker()
     var status = rendering
     var shown: [Int] = []
@@ -105,7 +105,7 @@ struct ProgressTests {
     #expect(planned.framesDone == 10)
   }
 
-  @Test func theRateCountsFromTheFirstStatus() {
+  @Test func `the rate counts from the first status`() {
     var tracker = ProgressTracker()
     var status = rendering
     let first = tracker.show(status, at: .seconds(10))
@@ -126,7 +126,7 @@ struct ProgressTests {
   }
 
   /// The first frames of a render of 20 s took so long that 21:40 would have been left.
-  @Test(arguments: [0.25, 0.5, 1, 4]) func noTimeLeftIsShownThatIsWrongByAFactorOfTwo(interval: Double) {
+  @Test(arguments: [0.25, 0.5, 1, 4]) func `no time left is shown that is wrong by a factor of two`(interval: Double) {
     let times = Array(stride(from: 0, through: 60, by: interval))
     // Workers report every so often, and what is shown in between has not changed.
     func reported(_ frames: @escaping (Double) -> Double) -> (Double) -> Double {
@@ -157,7 +157,7 @@ struct ProgressTests {
     if interval == 0.5 { #expect(even.first.map { $0.real > 17 } == true, "\(even)") }
   }
 
-  @Test func linesAreWrittenForNewsAndNotForEveryFrame() {
+  @Test func `lines are written for news and not for every frame`() {
     var filter = LineFilter()
     let statuses: [(done: Int, key: [String], second: Int)] = [
       (0, ["rendering"], 0), (9, ["rendering"], 1), (10, ["rendering"], 1), (11, ["rendering", "the disk is full"], 2),
@@ -167,13 +167,13 @@ struct ProgressTests {
     #expect(passed == [true, false, true, true, false, true])
   }
 
-  @Test func paintedLinesAreReplacedAsAWhole() {
+  @Test func `painted lines are replaced as a whole`() {
     var painted = PaintedLines()
     let sequences = [["one", "two\n"], ["three"], [], []].map { painted.sequence($0) }
     #expect(sequences == ["one\ntwo ", "\r\u{1B}[1A\u{1B}[Jthree", "\r\u{1B}[J", ""])
   }
 
-  @Test func aTerminalShowsWhatAJobWaitsFor() {
+  @Test func `a terminal shows what a job waits for`() {
     var status = rendering
     status.wait = JobWait(.noSlot, "no worker has a free slot")
     status.notices = ["the coordinator's disk is full"]
@@ -182,7 +182,7 @@ struct ProgressTests {
     #expect(lines[1] == "waits: no worker has a free …")
   }
 
-  @Test func whatHasChangedAmongTheJobsIsListed() {
+  @Test func `what has changed among the jobs is listed`() {
     var watch = JobListWatch()
     var found = JobList()
     found.jobs = [JobStatus(job: "a", state: .rendering), JobStatus(job: "b", state: .done)]
@@ -199,7 +199,7 @@ struct ProgressTests {
 }
 
 struct MeasureTests {
-  @Test func quantitiesAreWrittenForPeople() {
+  @Test func `quantities are written for people`() {
     #expect(
       [0, 59.999, 60, 3599, 3600, 172_799, 172_800].map(Measure.age) == [
         "0 s", "59 s", "1 min", "59 min", "1 h", "47 h", "2 d",
@@ -212,7 +212,7 @@ struct MeasureTests {
     #expect(Measure.percent(999, of: 1000) == 99 && Measure.percent(5, of: 5) == 100 && Measure.percent(0, of: 0) == 0)
   }
 
-  @Test func aColumnIsCutByWhatATerminalShows() {
+  @Test func `a column is cut by what a terminal shows`() {
     #expect("日本語".displayWidth == 6 && "e\u{301}".displayWidth == 1)
     #expect("日本語".shortened(to: 5) == "日本…" && "日本語".shortened(to: 6) == "日本語")
     #expect("abc".shortened(to: 0) == "")

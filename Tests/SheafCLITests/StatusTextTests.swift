@@ -102,14 +102,14 @@ struct StatusTextTests {
       ] + attemptLines)
   }
 
-  @Test func namesAreShownAndIdsOnRequest() {
+  @Test func `names are shown, and ids on request`() {
     #expect(!lines(nil).joined().contains("id-a"))
     let long = lines(nil, long: true)
     #expect(long.contains { $0.contains("anna (id-a) and bert (id-b)") })
     #expect(long.contains("build      sheaf 0.1.0; a long build; x86-64"))
   }
 
-  @Test func aJobThatHasEndedSaysWhatIsNext() {
+  @Test func `a job that has ended says what is next`() {
     var status = JobStatus.with {
       $0.job = "j"
       $0.state = .done
@@ -186,7 +186,7 @@ struct StatusTextTests {
     #expect(StatusText.list([], notices: [], width: 40) == ["no jobs"])
   }
 
-  @Test func workersAreListedWithShortBuildsAndWhyTheyPause() {
+  @Test func `workers are listed with short builds and why they pause`() {
     let build = "sheaf 0.1.0; libavcodec 59.37.100; x86-64"
     let workers: [WorkerStatus] = [
       .with {
@@ -216,7 +216,7 @@ struct StatusTextTests {
     #expect(StatusText.workers([], long: false, width: nil) == ["no workers"])
   }
 
-  @Test func theJSONHasEveryAttempt() throws {
+  @Test func `the JSON has every attempt`() throws {
     let bytes = try JSONCoding.encoder.encode(status)
     let json = try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
     let tasks = try #require(json["tasks"] as? [[String: Any]])
@@ -234,7 +234,7 @@ struct StatusTextTests {
   }
 
   /// `plan --json` keeps its keys, whatever the names in the program.
-  @Test func aPlanIsReadAndShown() throws {
+  @Test func `a plan is read and shown`() throws {
     let json = """
       {"container":"mov","damage":[],"duration":"8","frames":80,"instructions":[{"background":"#000000","layers":["A"],"range":{"duration":"8","start":"0"}}],\
       "losses":[],"picture":{"codec":"ffv1","frameDuration":"1/10","height":48,"pixelFormat":"yuv420p","width":64},\

@@ -8,7 +8,7 @@ import enum CompositionModel.FilterKind
 import enum CompositionModel.TransitionKind
 
 struct EditDocumentTests {
-  @Test(arguments: 0..<40) func anEditBecomesADocumentAndBackUnchanged(seed: UInt64) throws {
+  @Test(arguments: 0..<40) func `an edit becomes a document and back unchanged`(seed: UInt64) throws {
     var edits = RandomEdits(random: SeededRandom(seed: seed))
     for _ in 0..<3 {
       let edit = try edits.edit()
@@ -20,7 +20,7 @@ struct EditDocumentTests {
     }
   }
 
-  @Test func everyStyleOfATransitionAndEveryFilterIsKept() throws {
+  @Test func `every style of a transition and every filter is kept`() throws {
     var edit = Edit(assets: ["shot": "shot.mov", "title": "Title.ttf"])
     let color = VideoComposition.Color(red: 1, green: 2, blue: 254)
     let own = VideoComposition.Compositor(name: "blinds", parameters: #"{"a":1.50,"b":[true,null,"x"]}"#)
@@ -60,7 +60,7 @@ struct EditDocumentTests {
     #expect(try Edit(document: edit.document(), assets: [:]) == edit)
   }
 
-  @Test func aClipsSpeedAndSoundAreKept() throws {
+  @Test func `a clip's speed and sound are kept`() throws {
     var edit = Edit(assets: ["shot": "shot.mov"])
     let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
     try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
@@ -97,7 +97,7 @@ struct EditDocumentTests {
     #expect(edit.validate(against: described, output: "film.mkv").map(\.pointer) == ["/export/video/cleanAperture"])
   }
 
-  @Test func theOutputsOfARenderAreKept() throws {
+  @Test func `the outputs of a render are kept`() throws {
     var edit = Edit(assets: ["shot": "shot.mov"])
     let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
     try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
@@ -139,7 +139,7 @@ struct EditDocumentTests {
   }
 
   /// What the planner gets is what the edit has.
-  @Test func aDocumentOfAnEditIsLoweredToTheSameClips() throws {
+  @Test func `a document of an edit is lowered to the same clips`() throws {
     var edits = RandomEdits(random: SeededRandom(seed: 1000))
     for _ in 0..<20 {
       let edit = try edits.edit()
@@ -167,7 +167,7 @@ struct EditDocumentTests {
     }
   }
 
-  @Test func everyProblemIsReportedWithItsPlace() throws {
+  @Test func `every problem is reported with its place`() throws {
     var edit = Edit(assets: ["shot": "shot.mov"])
     let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
     try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
@@ -195,7 +195,7 @@ struct EditDocumentTests {
       })
   }
 
-  @Test func whatAnEditHasNotIsAnErrorAndNotLeftOut() throws {
+  @Test func `what an edit has not is an error and not left out`() throws {
     func problem(_ document: String) throws -> String {
       do {
         _ = try Edit(document: Array(document.utf8), assets: DescribedMedia.all)
@@ -263,7 +263,7 @@ struct EditDocumentTests {
     }
   }
 
-  @Test func whatCannotBeWrittenIsAnErrorWithItsPlace() throws {
+  @Test func `what cannot be written is an error with its place`() throws {
     var edit = Edit()
     edit.audioMix.inputParameters["music"] = .init(volume: RampList([]), filters: [.delay(time: .infinity)])
     edit.videoComposition.renderScale = .nan
@@ -298,7 +298,7 @@ struct EditDocumentTests {
       ])
   }
 
-  @Test func whatIsMostLikelyNotMeantIsAWarning() throws {
+  @Test func `what is most likely not meant is a warning`() throws {
     var edit = Edit(assets: ["shot": "shot.mov", "logo": "logo.png"], metadataTracks: [.init(id: "speed")])
     edit.export.path = "film.mkv"
     #expect(throws: DocumentError.self) { try edit.warnings(for: DescribedMedia.all) }
@@ -308,7 +308,7 @@ struct EditDocumentTests {
     #expect(warnings == ["/assets/logo", "/tracks/2"])
   }
 
-  @Test func theLoudnessOfTheFilmAndATrackOfThatNameAreKeptApart() throws {
+  @Test func `the loudness of the film and a track of that name are kept apart`() throws {
     var edit = Edit()
     try edit.composition.addTrack(.audio, id: "loudness")
     try edit.audioMix.setVolume(0.5, of: "loudness")
@@ -322,7 +322,7 @@ struct EditDocumentTests {
   }
 
   /// A multiple insert puts the second sound of a file on the second audio track: the document has to say so.
-  @Test func theTracksOfAFileThatAreNotItsDefaultOnesAreKept() throws {
+  @Test func `the tracks of a file that are not its default ones are kept`() throws {
     var edit = Edit(assets: ["dubbed": "dubbed.mov"])
     var description = DescribedMedia.dubbed(seconds: 50)
     #expect(description.playedTracks(.audio).map(\.index) == [2])
@@ -348,7 +348,7 @@ struct EditDocumentTests {
   }
 
   /// Without a time of its own a document would play the whole of the video in the clip's time.
-  @Test func aPictureFrozenAtTheStartOfAVideoStaysOne() throws {
+  @Test func `a picture frozen at the start of a video stays one`() throws {
     var edit = Edit(assets: ["shot": "shot.mov", "logo": "logo.png"])
     let track = try edit.composition.addTrack(.video, id: "A")
     try edit.composition.editTrack(track) { (track) throws(EditingError) in
@@ -368,7 +368,7 @@ struct EditDocumentTests {
     #expect(try Edit(document: edit.document(), assets: DescribedMedia.all) == edit)
   }
 
-  @Test func assetsOfTheSameNameGetNamesOfTheirOwn() {
+  @Test func `assets of the same name get names of their own`() {
     var edit = Edit()
     let description = DescribedMedia.video(seconds: 1)
     #expect(edit.add(LoadedAsset(path: "a/shot.mov", description: description)).id == "shot")

@@ -53,7 +53,7 @@ import Wire
     return URL(fileURLWithPath: one)
   }
 
-  @Test func aFilmIsEncodedAgainByReaderAndWriter() async throws {
+  @Test func `a film is encoded again by reader and writer`() async throws {
     let film = media.folder.path("again.mp4")
     let printed = try await run("ExampleReencode", [media.folder.path("one.mp4"), film])
     #expect(printed.hasPrefix("75 frames, 144000 samples"))
@@ -64,7 +64,7 @@ import Wire
     #expect(try Tool.result(of: "ffmpeg", ["-v", "warning", "-i", film, "-f", "null", "-"]).log == "")
   }
 
-  @Test func aFilmIsEncodedAgainInTaskProcesses() async throws {
+  @Test func `a film is encoded again in task processes`() async throws {
     let film = try await compare(
       "ExampleReencode", { [media.folder.path("one.mp4"), $0, "--confined"] }, output: "again.mp4")
     let frames = try Tool.ffprobe(
@@ -72,7 +72,7 @@ import Wire
     #expect(frames == [["80", "44", "75"]])
   }
 
-  @Test func twoClipsAreEditedOnOneMachineAndOnAFarm() async throws {
+  @Test func `two clips are edited on one machine and on a farm`() async throws {
     let film = try await compare(
       "ExampleEditing",
       { output in ["one.mp4", "two.mp4", "two.mp4", "logo.png"].map(media.folder.path) + [output] }, output: "edit.mp4")
@@ -86,7 +86,7 @@ import Wire
     #expect(corner[0] > 150 && corner[1] < 90 && corner[2] < 90)
   }
 
-  @Test func aPartOfAFilmIsExported() async throws {
+  @Test func `a part of a film is exported`() async throws {
     let film = try await compare(
       "ExampleExport", { [media.folder.path("one.mp4"), $0, "1", "5/2"] }, output: "part.mov")
     #expect(

@@ -13,7 +13,7 @@ struct ExportPresetsTests {
     return edit
   }
 
-  @Test func thePresetsOfAnEditAreThoseThatItCanMeet() throws {
+  @Test func `the presets of an edit are those that it can meet`() throws {
     let film = try edit("shot")
     #expect(film.presets(compatibleWith: DescribedMedia.all) == ExportSettings.Preset.allCases)
     let music = try edit("music")
@@ -28,7 +28,7 @@ struct ExportPresetsTests {
     #expect(louder.containers(compatibleWith: .passthrough, assets: DescribedMedia.all) == [])
   }
 
-  @Test func theSuggestedSettingsAreThoseOfThePresetAndExportAsItDoes() throws {
+  @Test func `the suggested settings are those of the preset and export as it does`() throws {
     var edit = try edit("shot", "other")
     for preset in ExportSettings.Preset.allCases {
       let found = try edit.suggestedExport(with: preset, assets: DescribedMedia.all)
@@ -50,7 +50,7 @@ struct ExportPresetsTests {
     #expect(audio.codec == .aac && audio.bitRate == 64_000 && audio.channels == 2)
   }
 
-  @Test func theSuggestedContainerIsTheFirstThatCanHaveTheEdit() throws {
+  @Test func `the suggested container is the first that can have the edit`() throws {
     var film = try edit("shot")
     // MP4 comes first among the preset's containers, and has no PCM.
     film.export.audio = .settings(.init(codec: .pcm))
@@ -59,7 +59,7 @@ struct ExportPresetsTests {
     #expect(try film.suggestedExport(with: preset, assets: DescribedMedia.all).container == .mov)
   }
 
-  @Test func whatAProgramAsksBeforeAnExport() throws {
+  @Test func `what a program asks before an export`() throws {
     var edit = try edit("shot")
     let assets = DescribedMedia.all
     if edit.containers(compatibleWith: .passthrough, assets: assets).contains(.mp4) {
@@ -70,7 +70,7 @@ struct ExportPresetsTests {
     #expect(edit.export.preset == .passthrough)
   }
 
-  @Test func whyAPresetCannotBeMetIsSaid() throws {
+  @Test func `why a preset cannot be met is said`() throws {
     let music = try edit("music")
     let error = #expect(throws: DocumentError.self) {
       try music.suggestedExport(with: .encode(.size1280x720), assets: DescribedMedia.all)

@@ -56,7 +56,7 @@ struct SmallMedia {
 
 /// Each needs the processor's cores.
 @Suite(.serialized) struct ExportTests {
-  @Test func aLoadThatIsCancelledEndsAndOthersGoOn() async throws {
+  @Test func `a load that is cancelled ends, and others go on`() async throws {
     let media = try SmallMedia()
     let asset = media.asset("one.mp4")
     let cancelled = Task { try await asset.load(.duration) }
@@ -78,7 +78,7 @@ struct SmallMedia {
     #expect(try await again.load(.duration) == MediaTime(seconds: 3))
   }
 
-  @Test func eachPropertyOfAnAssetIsLoadedOrFailsByItself() async throws {
+  @Test func `each property of an asset is loaded or fails by itself`() async throws {
     let media = try SmallMedia()
     let asset = media.asset("one.mp4")
     guard case .notYetLoaded = asset.status(of: .duration) else {
@@ -110,7 +110,7 @@ struct SmallMedia {
     #expect(error.message.contains("there is no file"))
   }
 
-  @Test func aFilmOfOneMachineIsThatOfAFarmByteForByte() async throws {
+  @Test func `a film of one machine is that of a farm, byte for byte`() async throws {
     let media = try SmallMedia()
     let edit = try await media.edit()
     #expect(try await media.renderer.check(edit, output: media.url("film.mp4")) == [])
@@ -181,7 +181,7 @@ struct SmallMedia {
       uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: folder.appendingPathComponent($0))) })
   }
 
-  @Test func severalOutputsAreThoseThatTheCommandWritesWhereverTheyAreRendered() async throws {
+  @Test func `several outputs are those that the command writes, wherever they are rendered`() async throws {
     let media = try SmallMedia()
     let edit = try await ladder(media)
     #expect(try await media.renderer.check(edit, output: media.url("films")) == [])
@@ -247,7 +247,7 @@ struct SmallMedia {
     #expect(wrong.validate(against: described) == problems)
   }
 
-  @Test func theReaderOfACompositionWithSeveralOutputsHasItsPicturesAndItsSound() async throws {
+  @Test func `the reader of a composition with several outputs has its pictures and its sound`() async throws {
     let media = try SmallMedia()
     var edit = try await ladder(media)
     edit.export.outputs[0].audio = .none
@@ -276,7 +276,7 @@ struct SmallMedia {
     }
   }
 
-  @Test func aCancelledExportOfSeveralOutputsLeavesTheEarlierFilesAndNoHalfOnes() async throws {
+  @Test func `a cancelled export of several outputs leaves the earlier files and no half ones`() async throws {
     let media = try SmallMedia()
     let edit = try await ladder(media)
     let folder = media.url("films")
@@ -297,7 +297,7 @@ struct SmallMedia {
     #expect(try contents(folder).count == 3)
   }
 
-  @Test func aCancelledExportLeavesTheEarlierFileAndNoHalfOne() async throws {
+  @Test func `a cancelled export leaves the earlier file and no half one`() async throws {
     let media = try SmallMedia()
     let edit = try await media.edit()
     let url = media.url("film.mkv")
@@ -308,7 +308,7 @@ struct SmallMedia {
     #expect(try Data(contentsOf: url) == Data("earlier".utf8))
   }
 
-  @Test func anExportOfWhichAFileIsRemovedEndsWithItsName() async throws {
+  @Test func `an export of which a file is removed ends with its name`() async throws {
     let media = try SmallMedia()
     try Tool.ffmpeg(
       "-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=60", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset",
@@ -331,7 +331,7 @@ struct SmallMedia {
     #expect(!FileManager.default.fileExists(atPath: media.folder.path("film.mp4")))
   }
 
-  @Test func theProblemsOfAnExportAreThoseOfACheck() async throws {
+  @Test func `the problems of an export are those of a check`() async throws {
     let media = try SmallMedia()
     var edit = try await media.edit()
     edit.videoComposition.transitions[0].to = "C"

@@ -13,7 +13,7 @@ import Testing
 
   private func time(_ value: Int64, _ timescale: Int32) -> MediaTime { MediaTime(value: value, timescale: timescale) }
 
-  @Test func eachPictureSucceedsOrFailsByItself() async throws {
+  @Test func `each picture succeeds or fails by itself`() async throws {
     let media = try SmallMedia()
     let generator = ImageGenerator(media.asset("one.mp4"))
     let times = [time(101, 100), time(-1, 1), time(9, 1), .zero, .invalid, time(1, 1)]
@@ -38,7 +38,7 @@ import Testing
     #expect(try await nothing.next() == nil)
   }
 
-  @Test func aToleranceAndAGreatestSizeAreKept() async throws {
+  @Test func `a tolerance and a greatest size are kept`() async throws {
     let media = try SmallMedia()
     var generator = ImageGenerator(media.asset("two.mp4"), format: .jpeg)
     (generator.requestedTimeToleranceBefore, generator.requestedTimeToleranceAfter) = (.positiveInfinity, .zero)
@@ -55,7 +55,7 @@ import Testing
   }
 
   /// A still of an edit is the frame of its film.
-  @Test func thePicturesOfAnEditAreItsFrames() async throws {
+  @Test func `the pictures of an edit are its frames`() async throws {
     let media = try SmallMedia()
     var edit = try await media.edit()
     edit.export.timeRange = try MediaTimeRange(start: .zero, end: time(1, 1))

@@ -18,7 +18,7 @@ import Testing
     return bytes
   }
 
-  @Test func picturesAreThoseThatFFmpegDecodes() async throws {
+  @Test func `pictures are those that ffmpeg decodes`() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))
     let track = try #require(reader.description.defaultTrack(.video))
@@ -54,7 +54,7 @@ import Testing
     #expect(first.buffer.size(of: .cb) == PixelSize(width: 80, height: 44))
   }
 
-  @Test func soundIsWhatFFmpegDecodesToTheSample() async throws {
+  @Test func `sound is what ffmpeg decodes, to the sample`() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))
     let track = try #require(reader.description.defaultTrack(.audio))
@@ -78,7 +78,7 @@ import Testing
     #expect(part == Array(expected[16000..<64000]))
   }
 
-  @Test func storedSamplesAreThePacketsOfTheFile() async throws {
+  @Test func `stored samples are the packets of the file`() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))
     for track in reader.description.tracks {
@@ -105,7 +105,7 @@ import Testing
     #expect(try #require(samples.last).decodingTime < range.end)
   }
 
-  @Test func aRangeInWhichATrackHasNothingGivesNothing() async throws {
+  @Test func `a range in which a track has nothing gives nothing`() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))
     let one = MediaTime(seconds: 1)
@@ -149,7 +149,7 @@ import Testing
   }()
 
   @Test(.enabled(if: lateDecoding != nil, "there is no SHEAF_SHARED_MEDIA and no ../shared/media"))
-  func storedSamplesOfARangeAreAllThatArePresentedInIt() async throws {
+  func `stored samples of a range are all that are presented in it`() async throws {
     let folder = try TemporaryFolder()
     let renderer = LocalRenderer(store: folder.url.appendingPathComponent("store"), slots: 1)
     let reader = try await AssetReader(Asset(path: try #require(Self.lateDecoding), renderer: renderer))
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func theReaderOfACompositionHasTheFilmsPicturesAndSound() async throws {
+  @Test func `the reader of a composition has the film's pictures and sound`() async throws {
     let media = try SmallMedia()
     var edit = try await media.edit()
     let reader = try await CompositionReader(edit, renderer: media.renderer)
@@ -188,7 +188,7 @@ import Testing
 
   /// Also at a rate that differs from a usual one by one in a million.
   @Test(arguments: [(125, 2997), (7, 100), (1001, 30000)] as [(Int64, Int32)])
-  func theFramesOfACompositionHaveItsOwnTimes(value: Int64, timescale: Int32) async throws {
+  func `the frames of a composition have its own times`(value: Int64, timescale: Int32) async throws {
     let media = try SmallMedia()
     let frame = MediaTime(value: value, timescale: timescale)
     var edit = try await media.edit()
@@ -217,7 +217,7 @@ import Testing
     }
   }
 
-  @Test func aFileThatIsNotAsItWasDescribedIsReportedAsSuch() async throws {
+  @Test func `a file that is not as it was described is reported as such`() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))
     let tracks = (
@@ -242,7 +242,7 @@ import Testing
     }
   }
 
-  @Test func aTrackOfAnotherTypeIsRefused() async throws {
+  @Test func `a track of another type is refused`() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))
     let sound = try #require(reader.description.defaultTrack(.audio))

@@ -37,7 +37,7 @@ struct SnippetTests {
     ("Sources/Sheaf/Sheaf.docc/ReadingAndWriting.md", 7), ("Sources/Sheaf/Sheaf.docc/Exporting.md", 4),
     ("README.md", 1),
   ])
-  func everySnippetIsCompiled(page: String, count: Int) throws {
+  func `every snippet is compiled`(page: String, count: Int) throws {
     var sources = [
       "Examples/reencode/Sources/Reencode/main.swift", "Examples/editing/Sources/EditTwoClips/main.swift",
       "Examples/export/Sources/ExportFilm/main.swift",

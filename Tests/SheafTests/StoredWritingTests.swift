@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(arguments: ["mp4", "mov", "m4v"])
-  func aFilmWithEditListsIsThatOfTheSource(container: String) async throws {
+  func `a film with edit lists is that of the source`(container: String) async throws {
     let source = try source("source.mp4")
     let film = try await copy(source, to: "copy.\(container)")
     #expect(film.frames == 150 && film.samples == 288_000)
@@ -126,7 +126,7 @@ import Testing
     #expect(try packets(url("last.\(container)"), "v") == packets(source, "v"))
   }
 
-  @Test func matroskaBecomesAMovieAndBackWithTheSamePackets() async throws {
+  @Test func `Matroska becomes a movie and back with the same packets`() async throws {
     let source = try source("source.mkv")
     let movie = try await copy(source, to: "movie.mp4")
     #expect(movie.frames == 150)
@@ -152,7 +152,7 @@ import Testing
   }
 
   /// ffmpeg finds the same decoding times when it copies the file.
-  @Test func samplesOfMatroskaHaveTheDecodingTimesThatTheFileDoesNotState() async throws {
+  @Test func `samples of Matroska have the decoding times that the file does not state`() async throws {
     let source = try source("source.mkv", options: ["-an", "-bf", "3"])
     try Tool.ffmpeg("-i", source.path, "-c", "copy", folder.path("ffmpeg.mp4"))
     let expected = try times(url("ffmpeg.mp4"), "v", "pts_time,dts_time").map { $0.map(value) }
@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test func aPartOfTheSoundBeginsWithWhatADecoderNeeds() async throws {
+  @Test func `a part of the sound begins with what a decoder needs`() async throws {
     let reader = try await reader(try source("source.mp4"))
     let track = try #require(reader.description.defaultTrack(.audio))
     let range = try seconds("2", "3")
@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test(arguments: ["friday.mp4", "friday-vfr.mp4", "friday-rotated.mp4", "flower-hevc.mp4", "bottle-detection.mp4"])
-  func filesOfCamerasKeepTheirPacketsAndTheirTimes(name: String) async throws {
+  func `files of cameras keep their packets and their times`(name: String) async throws {
     let source = Self.media(name)
     let film = try await copy(source, to: "copy.mov")
     let types = try Tool.ffprobe("-show_entries", "stream=codec_type", source.path).map { String($0[0].prefix(1)) }
@@ -201,7 +201,7 @@ import Testing
   }
 
   @Test(arguments: ["mov", "mp4", "mkv"])
-  func aCopyKeepsWhatItsTracksStateUnlessOthersAreGiven(container: String) async throws {
+  func `a copy keeps what its tracks state unless others are given`(container: String) async throws {
     let source = folder.url.appendingPathComponent("source.\(container)")
     _ = try Tool.ffmpeg(
       "-f", "lavfi", "-i", "testsrc2=s=64x48:d=1", "-f", "lavfi", "-i", "sine=d=1", "-metadata:s:v:0", "language=ger",
@@ -231,7 +231,8 @@ import Testing
     ("sound.ogg", "copy.ogg", ["-vn", "-c:a", "libopus"]), ("sound.m4a", "copy.m4a", ["-vn", "-c:a", "alac"]),
     ("transport.ts", "copy.mp4", ["-c:v", "libx264", "-g", "25", "-c:a", "aac"]),
   ])
-  func whatIsDecodedOfACopyIsThatOfItsSource(name: String, copyName: String, options: [String]) async throws {
+  func `what is decoded of a copy is that of its source`(name: String, copyName: String, options: [String]) async throws
+  {
     var codecs = options
     if codecs.contains("prores_ks") { codecs += ["-pix_fmt", "yuv422p10le"] }
     let source = try source(name, "-shortest", options: codecs)
@@ -249,7 +250,7 @@ import Testing
   // MARK: Parts
 
   @Test(arguments: ["h264", "open", "hevc"])
-  func aPartPresentsExactlyItsPicturesAndItsSamples(codec: String) async throws {
+  func `a part presents exactly its pictures and its samples`(codec: String) async throws {
     let x265 = "keyint=25:min-keyint=25:scenecut=0:open-gop=1:bframes=4:b-adapt=0:log-level=error"
     let codecs: [String: [String]] = [
       "open": [
@@ -288,7 +289,7 @@ import Testing
     if codec == "h264" { #expect(try packets(url("session.mp4"), "v").count < 40) }
   }
 
-  @Test func whereNothingHidesTheRunUpAPartBeginsAndEndsAtKeyframes() async throws {
+  @Test func `where nothing hides the run-up, a part begins and ends at keyframes`() async throws {
     let source = try source("source.mp4")
     let all = try pictures(source)
     let film = try await copy(source, to: "part.mkv", in: seconds("1", "3"))
@@ -324,7 +325,7 @@ import Testing
 
   // MARK: Beside what is encoded, and joined
 
-  @Test(arguments: ["mp4", "mkv"]) func storedSoundIsBesideEncodedPictures(container: String) async throws {
+  @Test(arguments: ["mp4", "mkv"]) func `stored sound is beside encoded pictures`(container: String) async throws {
     let source = try source("source.mp4")
     let reader = try await reader(source)
     let writer = try AssetWriter(to: url("film.\(container)"), metadata: ["title": "Half"])
@@ -348,7 +349,7 @@ import Testing
     #expect(try Tool.result(of: "ffmpeg", ["-v", "warning", "-i", film.url.path, "-f", "null", "-"]).log == "")
   }
 
-  @Test(arguments: ["mp4", "mkv"]) func encodedSoundIsBesideStoredPictures(container: String) async throws {
+  @Test(arguments: ["mp4", "mkv"]) func `encoded sound is beside stored pictures`(container: String) async throws {
     let source = try source("source.mp4")
     let reader = try await reader(source)
     let writer = try AssetWriter(to: url("film.\(container)"))
@@ -367,7 +368,7 @@ import Testing
     #expect((288_000..<289_024).contains(decoded.count))
   }
 
-  @Test func samplesOfTwoFilesOfOneFormatAreJoined() async throws {
+  @Test func `samples of two files of one format are joined`() async throws {
     let (first, second) = (try source("first.mp4"), try source("second.mp4", options: ["-vf", "negate"]))
     let writer = try AssetWriter(to: url("joined.mp4"))
     let (one, two) = (try await reader(first), try await reader(second))
@@ -390,7 +391,7 @@ import Testing
   }
 
   @Test(arguments: [("0", "Proxy"), ("3", "HQ")])
-  func theProfileOfProResIsKeptInMatroska(_ option: String, _ profile: String) async throws {
+  func `the profile of ProRes is kept in Matroska`(_ option: String, _ profile: String) async throws {
     let source = try source(
       "prores.mov", "-c:v", "prores_ks", "-profile:v", option, "-pix_fmt", "yuv422p10le", "-an", "-t", "1")
     for name in ["copy.mkv", "copy.mov"] {
@@ -400,7 +401,7 @@ import Testing
     }
   }
 
-  @Test func framesThatAreOnlyForReferenceAreNotCounted() async throws {
+  @Test func `frames that are only for reference are not counted`() async throws {
     let source = url("reference.webm")
     let options =
       ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=6", "-pix_fmt", "yuv420p"]
@@ -414,7 +415,7 @@ import Testing
     #expect(try pictures(film.url) == pictures(source))
   }
 
-  @Test func aSessionStartsAtATimeWithoutACommonTimescale() async throws {
+  @Test func `a session starts at a time without a common timescale`() async throws {
     let source = try source("source.mp4")
     let part = try await session(
       of: source, from: MediaTime(value: 1_480_000_011, timescale: 1_000_000_007), in: "part.mp4")
@@ -425,7 +426,7 @@ import Testing
 
   // MARK: What is refused
 
-  @Test func whatAContainerCannotHoldIsRefusedBeforeAnythingIsWritten() async throws {
+  @Test func `what a container cannot hold is refused before anything is written`() async throws {
     let source = try source("source.mp4")
     let reader = try await reader(source)
     let video = try #require(reader.description.defaultTrack(.video))

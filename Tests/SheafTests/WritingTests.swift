@@ -30,7 +30,7 @@ struct WritingTests {
 
   private func time(_ value: Int64, _ scale: Int32 = 25) -> MediaTime { MediaTime(value: value, timescale: scale) }
 
-  @Test func aFilmHasThePicturesAndTheSoundThatWereAppended() async throws {
+  @Test func `a film has the pictures and the sound that were appended`() async throws {
     let writer = try AssetWriter(to: url("film.mkv"), metadata: ["title": "Grey"])
     let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
     let sound = try await writer.addAudio(.init(codec: .flac), sampleRate: 48000, channels: 1)
@@ -56,7 +56,7 @@ struct WritingTests {
   }
 
   @Test(arguments: ["film.mov", "film.mp4", "film.mkv"])
-  func theTracksStateTheirLanguagesAndTitles(name: String) async throws {
+  func `the tracks state their languages and titles`(name: String) async throws {
     let writer = try AssetWriter(to: url(name))
     let video = ExportSettings.Video(codec: .h264, language: "eng", title: "Cut")
     let pictures = try await writer.addVideo(video, size: size, frameDuration: time(1))
@@ -77,7 +77,7 @@ struct WritingTests {
     }
   }
 
-  @Test func theRotationIsWrittenAndImpossibleMetadataIsReported() async throws {
+  @Test func `the rotation is written and impossible metadata is reported`() async throws {
     let writer = try AssetWriter(to: url("film.mov"))
     let pictures = try await writer.addVideo(.init(codec: .h264, rotation: 90), size: size, frameDuration: time(1))
     try await pictures.append(grey(80, pictures.pool), at: .zero)
@@ -94,7 +94,7 @@ struct WritingTests {
   }
 
   /// Pictures are stored in the size in which they are appended.
-  @Test func theShapeOfPixelsAndTheCleanApertureAreWritten() async throws {
+  @Test func `the shape of pixels and the clean aperture are written`() async throws {
     let writer = try AssetWriter(to: url("film.mov"))
     let aperture = PixelRect(x: 4, y: 2, size: PixelSize(width: 52, height: 44))
     let pictures = try await writer.addVideo(
@@ -116,7 +116,7 @@ struct WritingTests {
     }
   }
 
-  @Test func timesOfAnotherClockAreRefusedBeforeTheyFillTheDisk() async throws {
+  @Test func `times of another clock are refused before they fill the disk`() async throws {
     let writer = try AssetWriter(to: url("film.mkv"))
     let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
     let sound = try await writer.addAudio(.init(codec: .pcm, bitDepth: 16), sampleRate: 8000, channels: 1)
@@ -152,7 +152,7 @@ struct WritingTests {
     #expect(try levels(film.url) == [1, 2])
   }
 
-  @Test func aSessionTrimsWhatIsBeforeAndAfterIt() async throws {
+  @Test func `a session trims what is before and after it`() async throws {
     let writer = try AssetWriter(to: url("film.mkv"))
     let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
     let sound = try await writer.addAudio(.init(codec: .pcm, bitDepth: 16), sampleRate: 8000, channels: 1)
@@ -174,7 +174,7 @@ struct WritingTests {
     #expect(decoded == (640..<2240).map { Int16($0) })
   }
 
-  @Test func aGapInTheSoundIsSilenceAndAnOverlapIsLeftOut() async throws {
+  @Test func `a gap in the sound is silence, and an overlap is left out`() async throws {
     let writer = try AssetWriter(to: url("sound.wav"))
     let sound = try await writer.addAudio(sampleRate: 8000, channels: 2)
     func append(_ position: Int64, _ level: Float, _ count: Int) async throws {
@@ -194,7 +194,7 @@ struct WritingTests {
     #expect(Array(decoded.suffix(2)) == [32767, -32768])
   }
 
-  @Test func aCancelledFilmLeavesNothing() async throws {
+  @Test func `a cancelled film leaves nothing`() async throws {
     let writer = try AssetWriter(to: url("film.mp4"))
     let pictures = try await writer.addVideo(size: size, frameDuration: time(1))
     try await pictures.append(grey(1, pictures.pool), at: .zero)
@@ -206,7 +206,7 @@ struct WritingTests {
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: [0, 1, 40])
-  func aFilmOfAV1IsCancelledAtAnyPicture(_ count: Int) async throws {
+  func `a film of AV1 is cancelled at any picture`(_ count: Int) async throws {
     let writer = try AssetWriter(to: url("film.mkv"))
     let size = PixelSize(width: 64, height: 64)
     let pictures = try await writer.addVideo(.init(codec: .av1, preset: "12"), size: size, frameDuration: time(1))
@@ -215,7 +215,7 @@ struct WritingTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [])
   }
 
-  @Test(.timeLimit(.minutes(10))) func writersOfAV1WaitForEachOther() async throws {
+  @Test(.timeLimit(.minutes(10))) func `writers of AV1 wait for each other`() async throws {
     let size = PixelSize(width: 64, height: 64)
     let one = try AssetWriter(to: url("one.mkv"))
     let pictures = try await one.addVideo(.init(codec: .av1, preset: "12"), size: size, frameDuration: time(1))
@@ -241,7 +241,7 @@ struct WritingTests {
 
   /// With these lengths LAME's last packet has nothing but padding, and libavcodec states the time of samples for it.
   @Test(arguments: [(8000, 1, 3481), (11025, 2, 6379), (22050, 2, 3503), (44100, 2, 5000)])
-  func soundOfAnyLengthIsWrittenAsMP3(_ rate: Int, _ channels: Int, _ count: Int) async throws {
+  func `sound of any length is written as MP3`(_ rate: Int, _ channels: Int, _ count: Int) async throws {
     let writer = try AssetWriter(to: url("sound.mp3"))
     let sound = try await writer.addAudio(sampleRate: rate, channels: channels)
     let row = (0..<count).map { sin(Float($0) / 7) / 2 }
@@ -252,7 +252,7 @@ struct WritingTests {
     #expect(decoded.count == 2 * channels * count)
   }
 
-  @Test(arguments: [0.25, 1, 2]) func materialExchangeHasSoundBesidePictures(_ part: Double) async throws {
+  @Test(arguments: [0.25, 1, 2]) func `Material Exchange has sound beside pictures`(_ part: Double) async throws {
     let alone = try AssetWriter(to: url("film.mxf"))
     try await alone.addAudio(sampleRate: 48000, channels: 1)
       .append(AudioSample(position: 0, sampleRate: 48000, channels: [[0]]))
@@ -289,7 +289,7 @@ struct WritingTests {
   }
 
   /// A billion units a second and 1001/30000 s have no common timescale that a time can have.
-  @Test func picturesAndSessionsHaveTimesInNanoseconds() async throws {
+  @Test func `pictures and sessions have times in nanoseconds`() async throws {
     let writer = try AssetWriter(to: url("film.mkv"))
     let frame = MediaTime(value: 1001, timescale: 30000)
     let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: frame)
@@ -312,7 +312,7 @@ struct WritingTests {
     #expect(decoded == (800..<1200).map { Int16($0) })
   }
 
-  @Test func aSessionCannotEndBeforeWhatIsEncoded() async throws {
+  @Test func `a session cannot end before what is encoded`() async throws {
     let writer = try AssetWriter(to: url("film.mkv"))
     let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
     let sound = try await writer.addAudio(.init(codec: .pcm), sampleRate: 8000, channels: 1)
@@ -331,7 +331,7 @@ struct WritingTests {
     #expect(try levels(url("film.mkv")) == (0..<9).map { UInt8(20 * $0) })
   }
 
-  @Test func aFilmWithoutItsSoundCanStillBeGivenIt() async throws {
+  @Test func `a film without its sound can still be given it`() async throws {
     let writer = try AssetWriter(to: url("film.mkv"))
     let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
     let sound = try await writer.addAudio(.init(codec: .pcm), sampleRate: 8000, channels: 1)
@@ -345,7 +345,7 @@ struct WritingTests {
     #expect(try levels(url("film.mkv")) == [10, 20])
   }
 
-  @Test func wrongCallsAreRefusedAndChangeNothing() async throws {
+  @Test func `wrong calls are refused and change nothing`() async throws {
     #expect(throws: SheafError.self) { try AssetWriter(to: url("nowhere/film.mp4")) }
     let writer = try AssetWriter(to: url("film.mp4"))
     await #expect {
@@ -368,7 +368,7 @@ struct WritingTests {
     #expect(try Tool.ffprobe("-show_entries", "stream=codec_name", url("film.mp4").path) == [["h264"]])
   }
 
-  @Test func aPoolUsesMemoryAgain() throws {
+  @Test func `a pool uses memory again`() throws {
     let pool = PixelBufferPool(size: size, format: .yuv420p)
     var addresses: Set<Int> = []
     for level in 0..<50 {

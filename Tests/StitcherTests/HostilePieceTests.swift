@@ -30,7 +30,7 @@ import Testing
     Issue.record("\(error) should have the code .piece")
   }
 
-  @Test func aTruncatedPieceIsRefusedWhereverItEnds() throws {
+  @Test func `a truncated piece is refused, wherever it ends`() throws {
     let film = try Film([12, 12], audio: nil)
     let pieces = try film.pieces()
     let bytes = try Data(contentsOf: URL(fileURLWithPath: pieces[1]))
@@ -46,20 +46,20 @@ import Testing
     }
   }
 
-  @Test func piecesInTheWrongOrderAreRefused() throws {
+  @Test func `pieces in the wrong order are refused`() throws {
     let film = try Film([12, 20], audio: nil)
     let pieces = try film.pieces()
     expect(refusal(film, pieces.reversed()), aboutPiece: 0, containing: "12")
   }
 
-  @Test func audioAndVideoInEachOthersPlaceAreRefused() throws {
+  @Test func `audio and video in each other's place are refused`() throws {
     let film = try Film([12])
     let pieces = try film.pieces()
     expect(refusal(film, pieces.reversed()), aboutPiece: 0, containing: "audio where video belongs")
     expect(refusal(film, [pieces[0], pieces[0]]), aboutPiece: 1, containing: "video where the audio belongs")
   }
 
-  @Test func otherParameterSetsAreRefused() throws {
+  @Test func `other parameter sets are refused`() throws {
     let film = try Film([12, 12], audio: nil)
     var other = film.video
     other.profile = "main"
@@ -67,7 +67,7 @@ import Testing
     expect(refusal(film, [try film.pieces()[0], stranger]), aboutPiece: 1, containing: "parameter sets")
   }
 
-  @Test func otherSizesCodecsColoursAndCadencesAreRefused() throws {
+  @Test func `other sizes, codecs, colours and cadences are refused`() throws {
     let film = try Film([12, 12], audio: nil)
     let first = try film.pieces()[0]
     let large = try film.videoPiece("large", first: 0, count: 12, size: PixelSize(width: 320, height: 96))
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func framesTooManyTooFewAndTwiceAreRefused() throws {
+  @Test func `frames too many, too few and twice are refused`() throws {
     let film = try Film([12, 12], audio: nil)
     let pieces = try film.pieces()
     func with(_ name: String, _ change: (Int, Packet) -> [Packet]) throws -> StitchError? {
@@ -130,7 +130,7 @@ import Testing
       #"{"tracks":[{"digest":"aa","track":0,"type":"video","count":9223372036854775807,"places":[]}]}"#, "impossible"
     ),
   ])
-  func aRecordOfDamageThatCannotBeIsRefused(record: String, words: String) throws {
+  func `a record of damage that cannot be is refused`(record: String, words: String) throws {
     let film = try Film([6, 6])
     let pieces = try film.pieces()
     func with(_ name: String, _ path: String) throws -> String {
@@ -146,7 +146,7 @@ import Testing
     expect(refusal(film, [pieces[0], pieces[1], audio]), aboutPiece: 2, containing: words)
   }
 
-  @Test func audioWithAGapOrOfAnotherLengthIsRefused() throws {
+  @Test func `audio with a gap or of another length is refused`() throws {
     let film = try Film([30])
     let pieces = try film.pieces()
     let gap = try altered(film, pieces[1], "gap") { $0 == 3 ? [] : [$1] }
@@ -161,7 +161,7 @@ import Testing
     expect(refusal(film, [pieces[0], try film.audioPiece("mono", mono)]), aboutPiece: 1, containing: "1 channels")
   }
 
-  @Test func aTaskThatDoesNotFitItsInputsIsRefused() throws {
+  @Test func `a task that does not fit its inputs is refused`() throws {
     let film = try Film([12])
     let pieces = try film.pieces()
     for wrong in [[], [pieces[0]], pieces + pieces] {
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func aFileThatIsNotAPieceIsRefused() throws {
+  @Test func `a file that is not a piece is refused`() throws {
     let film = try Film([12], audio: nil)
     let noise = film.folder.path("noise")
     try Data((0..<5000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }).write(

@@ -184,7 +184,7 @@ extension Container {
     }
   }
 
-  @Test(arguments: Cell.all) func everyTimestampAndSampleIsInItsPlace(_ cell: Cell) throws {
+  @Test(arguments: Cell.all) func `every timestamp and sample is in its place`(_ cell: Cell) throws {
     let film =
       try cell.video.map {
         try Film([48, 1, 2, 30, 15], codec: $0, audio: cell.audio, sampleRate: cell.container == .mxf ? 48000 : nil)
@@ -195,7 +195,7 @@ extension Container {
     try checkFile(path, film, task)
   }
 
-  @Test func picturesAreThoseOfThePieces() throws {
+  @Test func `pictures are those of the pieces`() throws {
     let film = try Film([40, 1, 33], audio: nil)
     let pieces = try film.pieces()
     let whole = try frameHashes(film.stitch(film.task(), pieces))
@@ -209,7 +209,7 @@ extension Container {
     #expect(whole.count == 74)
   }
 
-  @Test func losslessPicturesAreTheSourceItselfWhateverTheCut() throws {
+  @Test func `lossless pictures are the source itself, whatever the cut`() throws {
     let hashes = try [[30], [7, 7, 7, 7, 2], Array(repeating: 1, count: 30)].map { counts in
       let film = try Film(counts, codec: .ffv1, audio: .pcm)
       let path = try film.stitch(film.task(.mkv), film.pieces())
@@ -220,7 +220,7 @@ extension Container {
     #expect(hashes.allSatisfy { $0 == hashes[0] })
   }
 
-  @Test func theSamePiecesGiveTheSameBytes() throws {
+  @Test func `the same pieces give the same bytes`() throws {
     let film = try Film([20, 20])
     let pieces = try film.pieces()
     for container in Container.allCases
@@ -232,7 +232,7 @@ extension Container {
     }
   }
 
-  @Test func theIndexComesFirstWhereRequested() throws {
+  @Test func `the index comes first where requested`() throws {
     let film = try Film([30, 30])
     let pieces = try film.pieces()
     for container in [Container.mp4, .mov] {
@@ -258,7 +258,7 @@ extension Container {
     return atoms
   }
 
-  @Test func seekingLandsOnTheFrame() throws {
+  @Test func `seeking lands on the frame`() throws {
     let film = try Film([48, 31, 40])
     let path = try film.stitch(film.task(), film.pieces())
     let all = try frameHashes(path)
@@ -277,7 +277,7 @@ extension Container {
     }
   }
 
-  @Test func videoOrAudioAloneMakesAFile() throws {
+  @Test func `video or audio alone makes a file`() throws {
     let silent = try Film([25], audio: nil)
     #expect(try frameHashes(silent.stitch(silent.task(), silent.pieces())).count == 25)
     let heard = try Film([], audio: .aac, seconds: 1.5)
@@ -285,7 +285,7 @@ extension Container {
     try checkAudioLength(path, Probe(path), heard, .mp4)
   }
 
-  @Test func primingIsHiddenSoThatAudioStartsAtZero() throws {
+  @Test func `priming is hidden so that audio starts at zero`() throws {
     let film = try Film([60])
     let heard = try sound(film.stitch(film.task(), film.pieces())).samples.withUnsafeBytes { bytes in
       (0..<40_000).map { Double(bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Int16.self)) / 32768 }
@@ -296,7 +296,7 @@ extension Container {
     }
   }
 
-  @Test func audioMayBeShorterThanTheVideoAndVeryShort() throws {
+  @Test func `audio may be shorter than the video and very short`() throws {
     for seconds in [0.0001, 0.01, 0.5] {
       let film = try Film([30], seconds: seconds)
       let path = try film.stitch(film.task(), film.pieces())
@@ -304,7 +304,7 @@ extension Container {
     }
   }
 
-  @Test func progressRisesToTheFilesSize() throws {
+  @Test func `progress rises to the file's size`() throws {
     let film = try Film([30])
     var reported: [Int64] = []
     let path = try film.stitch(film.task(), film.pieces()) { reported.append($0) }

@@ -19,7 +19,7 @@ import Testing
     return placed
   }
 
-  @Test func decodingTimesRiseByOneOverEveryJoin() throws {
+  @Test func `decoding times rise by one over every join`() throws {
     var all: [VideoTimeline.Times] = []
     // The middle piece reorders nothing, but has the output's delay too.
     for (first, order) in [(0, presented), (7, [0, 1, 2]), (10, presented)] as [(Int64, [Int64])] {
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func packetsThatAreNotThePiecesAreRefused() {
+  @Test func `packets that are not the piece's are refused`() {
     #expect(fault(presented, count: 7) == nil)
     #expect(fault(presented, count: 6) == .outside(presentation: 6, frameCount: 6))
     #expect(fault(presented + [7], count: 7) == .tooManyFrames(expected: 7))
@@ -55,7 +55,7 @@ import Testing
     #expect(fault(presented, count: 7, delay: 0) == .reordersTooFar(frames: 1, delay: 0))
   }
 
-  @Test func aPiecesOwnDecodingTimesMustMakeSense() throws {
+  @Test func `a piece's own decoding times must make sense`() throws {
     var timeline = VideoTimeline(firstFrame: 0, frameCount: 3, delay: 1)
     _ = try timeline.place(presentation: 0, decoding: -1, isKeyframe: true)
     #expect(throws: VideoTimelineFault.decodingDoesNotRise(decoding: -1, after: -1)) {
@@ -68,7 +68,7 @@ import Testing
 }
 
 @Suite struct AudioTimelineTests {
-  @Test func theLastPacketIsTrimmedToTheFilm() throws {
+  @Test func `the last packet is trimmed to the film`() throws {
     var timeline = AudioTimeline(sampleCount: 1500, initialPadding: 1024, frameSize: 1024)
     #expect(
       try timeline.place(presentation: -1024, duration: 1024)
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func aLastPacketOfAStatedLengthIsStillDecodedWhole() throws {
+  @Test func `a last packet of a stated length is still decoded whole`() throws {
     var aac = AudioTimeline(sampleCount: 100, initialPadding: 1024, frameSize: 1024)
     _ = try aac.place(presentation: -1024, duration: 1024)
     #expect(try aac.place(presentation: 0, duration: 100) == .init(presentation: 0, duration: 100, discarded: 924))
@@ -92,7 +92,7 @@ import Testing
     #expect(try flac.place(presentation: 0, duration: 100) == .init(presentation: 0, duration: 100, discarded: 0))
   }
 
-  @Test func gapsOverlapsAndEmptyPacketsAreRefused() throws {
+  @Test func `gaps, overlaps and empty packets are refused`() throws {
     var timeline = AudioTimeline(sampleCount: 1500, initialPadding: 0, frameSize: 0)
     #expect(throws: AudioTimelineFault.misplaced(presentation: 1, expected: 0)) {
       try timeline.place(presentation: 1, duration: 10)
@@ -105,7 +105,7 @@ import Testing
 }
 
 @Suite struct InterleavingTests {
-  @Test func theEarlierGoesFirstAndVideoAtTheSameTime() {
+  @Test func `the earlier goes first, and video at the same time`() {
     let order = Interleaving(frameDuration: MediaTime(value: 1001, timescale: 30000), sampleRate: 48000)
     // Frame 5 is at 5 · 1001/30000 s, sample 8008 of 48 kHz.
     #expect(order.putsVideoFirst(frame: 5, sample: 8008))

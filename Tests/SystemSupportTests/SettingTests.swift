@@ -112,7 +112,7 @@ struct SettingTests {
         == "the cache folder \(cache) belongs to another user; set XDG_CACHE_HOME to a folder of your own")
   }
 
-  @Test func numbersOfBytesAreRoundedDown() {
+  @Test func `numbers of bytes are rounded down`() {
     #expect(ByteCount.text(0) == "0 bytes")
     #expect(ByteCount.text((1 << 30) - 1) == "0.9 GiB")
     #expect(ByteCount.text(20 << 30) == "20 GiB")

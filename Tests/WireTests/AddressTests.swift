@@ -12,7 +12,7 @@ struct AddressTests {
     ("bücher.example", WireAddress(host: "bücher.example", port: 7433)),
     ("sheaf_1.local:1", WireAddress(host: "sheaf_1.local", port: 1)),
   ])
-  func everyNotationOfAnAddressIsRead(text: String, address: WireAddress) {
+  func `every notation of an address is read`(text: String, address: WireAddress) {
     #expect(WireAddress(text) == address)
     #expect(WireAddress(address.description) == address)
   }
@@ -21,11 +21,11 @@ struct AddressTests {
     "", ":80", "host:", "host:x", "host:65536", "host:-1", "[::1", "[::1]80", "::::", "[::::]:80", "a:b:c", "1:2:3",
     "http://farm:7433", "farm/jobs", "a b", "[farm]extra", "user@farm", "fe80::1%", "::1:7433:zz", "[]:80",
   ])
-  func textThatIsNotAnAddressIsRejected(text: String) {
+  func `text that is not an address is rejected`(text: String) {
     #expect(WireAddress(text) == nil)
   }
 
-  @Test func onlyThisMachineIsLoopback() {
+  @Test func `only this machine is loopback`() {
     for host in ["localhost", "127.0.0.1", "127.1.2.3", "::1"] { #expect(WireAddress(host: host).isLoopback) }
     for host in ["0.0.0.0", "::", "10.0.0.1", "127.example.com", "farm"] {
       #expect(!WireAddress(host: host).isLoopback)

@@ -3,7 +3,7 @@ import Testing
 @testable import Wire
 
 struct AsyncSemaphoreTests {
-  @Test func tasksAreAdmittedInTheirOrder() {
+  @Test func `tasks are admitted in their order`() {
     var queue = AsyncSemaphore.Queue(capacity: 2)
     #expect(queue.enter(1) == [1])
     #expect(queue.enter(2) == [2])
@@ -16,7 +16,7 @@ struct AsyncSemaphoreTests {
     #expect(queue.enter(5) == [5])
   }
 
-  @Test func nobodyIsAdmittedDuringAHold() {
+  @Test func `nobody is admitted during a hold`() {
     var queue = AsyncSemaphore.Queue(capacity: 1)
     queue.hold()
     queue.hold()
@@ -29,7 +29,7 @@ struct AsyncSemaphoreTests {
     #expect(queue.endHold() == [2])
   }
 
-  @Test func aTaskThatIsCancelledWaitsNoLonger() async {
+  @Test func `a task that is cancelled waits no longer`() async {
     let semaphore = AsyncSemaphore(capacity: 1)
     #expect(await semaphore.enter())
     let waiting = Task { await semaphore.enter() }
@@ -54,20 +54,20 @@ struct ChunkSizeTests {
     return size
   }
 
-  @Test func aChunkTakesATenthOfASecond() {
+  @Test func `a chunk takes a tenth of a second`() {
     #expect(size(at: 40_000).bytes == ChunkSize.smallest)
     #expect(size(at: 1e6).bytes == 64 << 10)
     #expect(size(at: 1e9).bytes == WireProtocol.maximumChunk)
   }
 
-  @Test func itFollowsTheLink() {
+  @Test func `it follows the link`() {
     let fast = size(at: 1e9)
     let slow = size(at: 40_000, from: fast)
     #expect(slow.bytes == ChunkSize.smallest)
     #expect(size(at: 1e9, from: slow).bytes == WireProtocol.maximumChunk)
   }
 
-  @Test func aShortEndOfContentSaysNothing() {
+  @Test func `a short end of content says nothing`() {
     var size = ChunkSize()
     let start = ContinuousClock.now
     for _ in 0..<100 { size.arrived(10, requested: start, now: start + .seconds(1)) }

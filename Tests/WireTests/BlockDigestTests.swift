@@ -23,7 +23,7 @@ struct BlockDigestTests {
   }
 
   @Test(arguments: [0, 1, blockSize - 1, blockSize, blockSize + 1, 4 * blockSize + 17, 33 * blockSize + 1])
-  func aListIsMadeInOnePassHoweverTheBytesArrive(count: Int) throws {
+  func `a list is made in one pass, however the bytes arrive`(count: Int) throws {
     let bytes = Self.bytes(count)
     for part in [1 << 20, blockSize, 100_003, 20 * blockSize + 5] {
       var hasher = BlockHasher()
@@ -39,7 +39,7 @@ struct BlockDigestTests {
 
   /// With every number of pieces up to more than two groups, of lengths that can be hashed together and that cannot.
   @Test(arguments: [0, 1, 55, 56, 63, 64, 65, 128, 4096, 100_032, 100_033])
-  func eachOfManyPiecesHasItsOwnDigest(length: Int) {
+  func `each of many pieces has its own digest`(length: Int) {
     let counts = Array(0...(length > 4096 ? 17 : 35))
     var random = SystemRandomNumberGenerator()
     let pieces = (0..<counts.count).map { _ in (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) } }
@@ -60,7 +60,7 @@ struct BlockDigestTests {
 
   /// At the borders of blocks, and in the short one at the end.
   @Test(arguments: [0, 1, blockSize - 1, blockSize, 2 * blockSize - 1, 2 * blockSize, 2 * blockSize + 16])
-  func aFlippedBitIsFoundInItsBlock(place: Int) throws {
+  func `a flipped bit is found in its block`(place: Int) throws {
     var bytes = Self.bytes(2 * blockSize + 17)
     let list = try #require(Self.reference(bytes))
     #expect(Self.mismatch(list, bytes) == nil)
@@ -71,7 +71,7 @@ struct BlockDigestTests {
     #expect(Self.mismatch(list, Array(bytes[blockSize...]), from: 1) == wrong)
   }
 
-  @Test func bytesThatAreMissingOrTooManyAreFound() throws {
+  @Test func `bytes that are missing or too many are found`() throws {
     let bytes = Self.bytes(2 * blockSize + 17)
     let list = try #require(Self.reference(bytes))
     #expect(Self.mismatch(list, Array(bytes.dropLast())) == 2)
@@ -81,7 +81,7 @@ struct BlockDigestTests {
     #expect(Self.mismatch(try #require(Self.reference(whole)), whole + [0]) == 2)
   }
 
-  @Test func aListMustFitItsContent() throws {
+  @Test func `a list must fit its content`() throws {
     let bytes = Self.bytes(blockSize)
     let single = Content(digest: .of(bytes), size: Int64(bytes.count))
     #expect(BlockDigests(single, bytes: single.digest.bytes) == BlockDigests(ofSingleBlock: single))

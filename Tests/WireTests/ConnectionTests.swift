@@ -52,7 +52,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct ConnectionTests {
-  @Test func messagesArriveInOrderBothWays() async throws {
+  @Test func `messages arrive in order both ways`() async throws {
     let echo: WireServer.Session = { connection, _ in
       for try await message in connection.inbound { try await connection.send(message) }
     }
@@ -71,7 +71,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
   }
 
   /// As when a coordinator is ended while workers come back to it.
-  @Test func connectionsThatAServerHasAcceptedAndDoesNotServeAreClosed() async throws {
+  @Test func `connections that a server has accepted and does not serve are closed`() async throws {
     for _ in 0..<10 {
       let server = try await WireServer.bind(
         to: WireAddress(host: "127.0.0.1", port: 0), helloTimeout: .milliseconds(100),
@@ -90,7 +90,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     }
   }
 
-  @Test func aRefusalReachesThePeerWithItsReason() async throws {
+  @Test func `a refusal reaches the peer with its reason`() async throws {
     let refuse: WireServer.Admission = { _ in .failure(WireError(.refused(.token), "the token is wrong")) }
     let error = try await withServer(admit: refuse) { address in
       await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
@@ -98,7 +98,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     #expect(error == WireError(.refused(.token), "the token is wrong"))
   }
 
-  @Test func aRefusalInTheMiddleReachesAPeerThatIsStillSending() async throws {
+  @Test func `a refusal in the middle reaches a peer that is still sending`() async throws {
     let complain: WireServer.Session = { connection, _ in
       for try await _ in connection.inbound { throw WireError(.violation, "enough") }
     }
@@ -116,7 +116,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     #expect(error == WireError(.refused(.protocol), "enough"))
   }
 
-  @Test func oneConnectionTooManyIsRefused() async throws {
+  @Test func `one connection too many is refused`() async throws {
     let error = try await withServer(maximumConnections: 1) { address in
       try await WireClient.withConnection(to: address, hello: .client) { _, _ in
         await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
@@ -126,7 +126,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
   }
 
   /// In a debug build NIO stops the program if the promise of the first frame is dropped.
-  @Test func aPeerThatIsRefusedBeforeItsFirstFrameReceivesTheRefusal() async throws {
+  @Test func `a peer that is refused before its first frame receives the refusal`() async throws {
     try await withServer(maximumConnections: 0) { address in
       let silent = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connect(host: address.host, port: address.port) { channel in
@@ -142,7 +142,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     }
   }
 
-  @Test func anAddressWithoutAListenerIsUnreachable() async throws {
+  @Test func `an address without a listener is unreachable`() async throws {
     // Not a server that has stopped: a program that is started meanwhile would keep its socket for a moment.
     let reserved = try ReservedPort()
     let address = WireAddress(host: "127.0.0.1", port: reserved.number)
@@ -162,7 +162,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     }
   }
 
-  @Test func anotherProgramAtTheAddressIsNoCoordinator() async throws {
+  @Test func `another program at the address is no coordinator`() async throws {
     let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(WebServer()) }
@@ -176,12 +176,12 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     try await server.close()
   }
 
-  @Test func theReasonOfABrokenConnectionIsTheSystems() {
+  @Test func `the reason of a broken connection is the system's`() {
     let error = IOError(errnoCode: ECONNRESET, reason: "read(descriptor:pointer:size:)")
     #expect(WireClient.reason(error) == "Connection reset by peer")
   }
 
-  @Test func aSlowReaderStopsItsSender() async throws {
+  @Test func `a slow reader stops its sender`() async throws {
     let sent = Sent()
     let sleepy: WireServer.Session = { connection, _ in
       // Sends nothing and reads nothing until the sender has stopped.
@@ -203,7 +203,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     #expect(await sent.count == 800)
   }
 
-  @Test func contentIsUploadedInAWindowAndReadInRanges() async throws {
+  @Test func `content is uploaded in a window and read in ranges`() async throws {
     var bytes = [UInt8](repeating: 0, count: 20 << 20)
     for index in bytes.indices { bytes[index] = UInt8(truncatingIfNeeded: index &* 2_654_435_761 >> 13) }
     let descriptor = try #require(tmpfile().map(fileno))

@@ -19,13 +19,13 @@ struct FramingTests {
   }
 
   /// The checksum is that of Python's `zlib.crc32`.
-  @Test func aFrameIsItsLengthAndItsMessageAndItsChecksum() throws {
+  @Test func `a frame is its length and its message and its checksum`() throws {
     let bytes = try frame("j").framed()
     #expect(
       [UInt8](bytes.readableBytesView) == [0, 0, 0, 11, 0x92, 0x02, 3, 0x0A, 1, 0x6A, 0x75] + [0xB4, 0xD6, 0xF2, 0x30])
   }
 
-  @Test func aChangedByteAnywhereInAFrameIsFound() throws {
+  @Test func `a changed byte anywhere in a frame is found`() throws {
     let whole = try frame("the name of a job").framed()
     for place in 4..<whole.readableBytes {
       for bit in 0..<8 {
@@ -46,7 +46,7 @@ struct FramingTests {
     for other in [0, version + 2, .max] { #expect(!WireProtocol.accepts(other)) }
   }
 
-  @Test func framesComeOutHoweverTheStreamIsCut() throws {
+  @Test func `frames come out however the stream is cut`() throws {
     var stream = ByteBuffer()
     for job in ["a", "bb", ""] {
       var bytes = try frame(job).framed()
@@ -63,7 +63,7 @@ struct FramingTests {
     }
   }
 
-  @Test func aFrameThatIsTooLongIsRefusedByItsLengthAlone() throws {
+  @Test func `a frame that is too long is refused by its length alone`() throws {
     var decoder = FrameDecoder(limit: 1000)
     var header = ByteBuffer()
     header.writeInteger(UInt32(1001))
@@ -81,7 +81,7 @@ struct FramingTests {
     #expect(decoder.isWithinFrame)
   }
 
-  @Test func aLongFrameAsksForRoomBeforeItsBytesAreTaken() throws {
+  @Test func `a long frame asks for room before its bytes are taken`() throws {
     let long = frame(String(repeating: "x", count: FrameDecoder.smallFrame))
     var decoder = FrameDecoder(limit: 1 << 20)
     var bytes = try long.framed()
@@ -106,7 +106,7 @@ struct FramingTests {
     }
   }
 
-  @Test func aFrameThatIsLongerThanAStepAsksForRoomAsItsBytesArrive() throws {
+  @Test func `a frame that is longer than a step asks for room as its bytes arrive`() throws {
     let long = frame(String(repeating: "x", count: 2 * FrameDecoder.step + 1000))
     var decoder = FrameDecoder(limit: 8 << 20)
     var bytes = try long.framed()
@@ -134,7 +134,7 @@ struct FramingTests {
   }
 
   @Test(arguments: [[0xFF, 0xFF, 0xFF], [], [0x0A, 0x7F, 0x00], [0xC2, 0x3E, 0x00]] as [[UInt8]])
-  func bytesThatAreNotAMessageAreRefused(body: [UInt8]) throws {
+  func `bytes that are not a message are refused`(body: [UInt8]) throws {
     var bytes = ByteBuffer()
     bytes.writeInteger(UInt32(body.count))
     bytes.writeBytes(body)
@@ -144,7 +144,7 @@ struct FramingTests {
     #expect(error?.code == .violation)
   }
 
-  @Test func aChunkGoesThroughWhole() throws {
+  @Test func `a chunk goes through whole`() throws {
     let data = Data((0..<WireProtocol.maximumChunk).map { UInt8(truncatingIfNeeded: $0 &* 31) })
     let message = Sheaf_Frame.with { $0.message = .uploadChunk(.with { $0.data = data }) }
     let bytes = try message.framed()

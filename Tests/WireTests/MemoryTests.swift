@@ -11,7 +11,7 @@ import Testing
 @testable import Wire
 
 struct MemoryBudgetTests {
-  @Test func whatDoesNotFitWaitsInItsOrder() async throws {
+  @Test func `what does not fit waits in its order`() async throws {
     let budget = MemoryBudget(limit: 100)
     var first: MemoryBudget.Reservation? = budget.reserveNow(60, for: .worker)
     #expect(first != nil)
@@ -29,7 +29,7 @@ struct MemoryBudgetTests {
     #expect(budget.used == 0)
   }
 
-  @Test func whoGivesUpIsForgotten() async throws {
+  @Test func `who gives up is forgotten`() async throws {
     let budget = MemoryBudget(limit: 100)
     var all = budget.reserveNow(100, for: .worker)
     let waiting = Task { try await budget.reserve(10, for: .worker) }
@@ -40,7 +40,7 @@ struct MemoryBudgetTests {
     #expect(budget.used == 0)
   }
 
-  @Test func clientsLeaveAQuarterToWorkers() {
+  @Test func `clients leave a quarter to workers`() {
     let budget = MemoryBudget(limit: 100)
     let client = budget.reserveNow(75, for: .client)
     #expect(client != nil)
@@ -49,7 +49,7 @@ struct MemoryBudgetTests {
   }
 
   /// So many frames that grow never wait for each other for ever, and leave room for content.
-  @Test func growingFramesHaveHalfOfAShareAndTheOldestCanBecomeComplete() throws {
+  @Test func `growing frames have half of a share, and the oldest can become complete`() throws {
     let budget = MemoryBudget(limit: 400)
     let granted = Granted()
     // 15 of them fit into half of the clients' 300.
@@ -78,7 +78,7 @@ struct MemoryBudgetTests {
     withExtendedLifetime((frames, oldest, complete)) {}
   }
 
-  @Test func whatIsLargerThanTheWholeGoesThroughAlone() {
+  @Test func `what is larger than the whole goes through alone`() {
     let budget = MemoryBudget(limit: 100)
     let large = budget.reserveNow(200, for: .client)
     #expect(large != nil)
@@ -157,7 +157,7 @@ private final class RawPeer: Sendable {
     }
   }
 
-  @Test func manyUnfinishedFramesStayWithinTheMemoryAndHeartbeatsAreAnswered() async throws {
+  @Test func `many unfinished frames stay within the memory, and heartbeats are answered`() async throws {
     let memory = 64 << 20
     try await withServer(memory: memory) { server in
       var peers: [RawPeer] = []
@@ -179,7 +179,7 @@ private final class RawPeer: Sendable {
     }
   }
 
-  @Test func whoWaitsForRoomGoesOnWhenThereIsSome() async throws {
+  @Test func `who waits for room goes on when there is some`() async throws {
     try await withServer(memory: 512 << 10) { server in
       let hogs = try await [RawPeer(server.address, role: .worker), RawPeer(server.address, role: .client)]
       try await hogs[0].send(RawPeer.part(of: 256 << 10, bytes: 1000))
@@ -201,7 +201,7 @@ private final class RawPeer: Sendable {
 
   /// Peers that announce long frames and send them slowly: a chunk and a document of another client arrive.
   @Test(.enabled(if: !QuickTests.areRun, "it waits for a minute"), arguments: [1000, 1 << 20])
-  func slowFramesDoNotKeepOthersWaiting(begun: Int) async throws {
+  func `slow frames do not keep others waiting`(begun: Int) async throws {
     try await withServer(memory: 64 << 20, frameTimeout: .seconds(12)) { server in
       var slow: [RawPeer] = []
       for _ in 0..<30 {
@@ -234,7 +234,7 @@ private final class RawPeer: Sendable {
     }
   }
 
-  @Test func aFrameThatDoesNotGoOnEndsItsConnection() async throws {
+  @Test func `a frame that does not go on ends its connection`() async throws {
     try await withServer(memory: 64 << 20, frameTimeout: .milliseconds(300)) { server in
       let stuck = try await RawPeer(server.address, role: .client)
       try await stuck.send(RawPeer.part(of: 8 << 20, bytes: 1000))
@@ -251,7 +251,7 @@ private final class RawPeer: Sendable {
     }
   }
 
-  @Test func aSlowFrameThatGoesOnIsReceived() throws {
+  @Test func `a slow frame that goes on is received`() throws {
     let channel = EmbeddedChannel()
     let limit: FrameRules.Limits = (WireProtocol.maximumChunk * 2, .client)
     let first = channel.eventLoop.makePromise(of: Sheaf_Frame.self)
@@ -283,7 +283,7 @@ private final class RawPeer: Sendable {
     _ = try channel.finish()
   }
 
-  @Test func anyBytesAreASignOfLife() async throws {
+  @Test func `any bytes are a sign of life`() async throws {
     let (seen, found) = AsyncStream.makeStream(of: Bool.self)
     let server = try await WireServer.bind(
       to: WireAddress(host: "127.0.0.1", port: 0), helloTimeout: .seconds(300),
@@ -359,7 +359,7 @@ private final class RawPeer: Sendable {
     return await received.messages
   }
 
-  @Test func ofAClosedConnectionOnlyWhatHasAnEffectIsReceived() async throws {
+  @Test func `of a closed connection, only what has an effect is received`() async throws {
     let query = WireMessage.statusQuery(.init())
     let effects: [WireMessage] = [
       .cancelJob(.with { $0.job = "a" }), .submit(.with { $0.document = Data(count: 100) }),
@@ -371,20 +371,20 @@ private final class RawPeer: Sendable {
     #expect(try await received(afterCloseBy: .client, messages) == effects)
   }
 
-  @Test func aResultThatItsWorkerSentBeforeItClosedIsReceived() async throws {
+  @Test func `a result that its worker sent before it closed is received`() async throws {
     let results = (0..<200).map { epoch in WireMessage.publish(.with { $0.lease.epoch = epoch }) }
     let messages = results.flatMap { [.heartbeat(.init()), $0] }
     #expect(try await received(afterCloseBy: .worker, messages) == results)
   }
 
-  @Test func aClosedClientLeavesFewMessages() async throws {
+  @Test func `a closed client leaves few messages`() async throws {
     let messages = (0..<4000).map { job in WireMessage.fetched(.with { $0.job = "\(job)" }) }
     let received = try await received(afterCloseBy: .client, messages)
     #expect(received.count >= 64 && received.count < 80)
     #expect(received == Array(messages.prefix(received.count)))
   }
 
-  @Test func aMessageOfTooManyPartsIsRefusedBeforeItIsDecoded() async throws {
+  @Test func `a message of too many parts is refused before it is decoded`() async throws {
     let error = try await WireTests.withServer { address in
       await failure {
         try await WireClient.withConnection(to: address, hello: .client) { connection, _ in
@@ -398,7 +398,7 @@ private final class RawPeer: Sendable {
     #expect(error?.message == "a message has 70001 fields, more than the 65536 that are allowed here")
   }
 
-  @Test func theLongestListsAreDecoded() throws {
+  @Test func `the longest lists are decoded`() throws {
     func size(_ message: WireMessage, _ share: MemoryBudget.Share) throws -> Int {
       var bytes = try Sheaf_Frame.with { $0.message = message }.framed()
       let body = bytes.readLengthPrefixedSlice(as: UInt32.self)

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: VideoCodec.allCases)
-  func everyCodecIsCompleteAndCoherent(_ codec: VideoCodec) throws {
+  func `every video codec is complete and coherent`(_ codec: VideoCodec) throws {
     let definition = codec.definition
     #expect(!definition.name.isEmpty)
     #expect(Set(definition.pixelFormats).count == definition.pixelFormats.count && !definition.pixelFormats.isEmpty)
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: VideoCodec.allCases)
-  func everyPresetHasACostAndSlowerOnesCostMore(_ codec: VideoCodec) {
+  func `every preset has a cost, and slower ones cost more`(_ codec: VideoCodec) {
     let presets: [String?] = codec.definition.presets.isEmpty ? [nil] : codec.definition.presets
     let costs = presets.map { codec.definition.costPerPixel(settings(codec, preset: $0)) }
     #expect(costs.allSatisfy { $0 > 0 && $0.isFinite })
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: VideoCodec.allCases)
-  func everyProfileStoresSomePixelFormatAndEveryFormatHasAProfile(_ codec: VideoCodec) {
+  func `every profile stores some pixel format, and every format has a profile`(_ codec: VideoCodec) {
     let definition = codec.definition
     func stores(_ profile: String, _ format: PixelFormat) -> Bool {
       definition.problem(with: settings(codec, profile: profile, pixelFormat: format)) == nil
@@ -64,7 +64,7 @@ import Testing
     for format in definition.pixelFormats { #expect(definition.profiles.contains { stores($0, format) }) }
   }
 
-  @Test func x264sOptionsAreInTheirOrder() {
+  @Test func `x264's options are in their order`() {
     let parameters = "stitchable=1:cpu-independent=1:open-gop=0:threads=4:lookahead-threads=1:sliced-threads=0"
     #expect(
       options(settings(.h264)) == [
@@ -78,7 +78,7 @@ import Testing
     #expect(setup.level == nil && setup.slices == nil && setup.framesAfterEnd == 2)
   }
 
-  @Test func x264KnowsOfFramesAfterTheEndWhereItSharesBitsAmongFrames() {
+  @Test func `x264 knows of frames after the end where it shares bits among frames`() {
     func framesAfterEnd(_ settings: VideoSettings) -> Int {
       VideoCodec.h264.definition.encoderSetup(settings, size: size).framesAfterEnd
     }
@@ -96,7 +96,7 @@ import Testing
     ("ultrafast", 16384, 8192, nil), ("veryfast", 16384, 8192, nil), ("faster", 16384, 8192, 10),
     ("medium", 1280, 720, nil), ("medium", 1920, 1080, 20), ("slow", 1280, 720, 45), ("placebo", 64, 64, nil),
   ])
-  func x264sLookaheadIsBoundedForLargeFrames(_ preset: String, _ width: Int, _ height: Int, _ frames: Int?) {
+  func `x264's lookahead is bounded for large frames`(_ preset: String, _ width: Int, _ height: Int, _ frames: Int?) {
     let bounded = options(settings(.h264, preset: preset), size: PixelSize(width: width, height: height)).joined()
     if let frames {
       #expect(bounded.contains(":rc-lookahead=\(frames):zones"))
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func ffv1HasOnlyKeyframesAndAFixedNumberOfSlices() {
+  @Test func `FFV1 has only keyframes and a fixed number of slices`() {
     let definition = VideoCodec.ffv1.definition
     let setup = definition.encoderSetup(settings(.ffv1), size: size)
     #expect(options(settings(.ffv1)) == ["slicecrc=1", "context=0", "coder=range_def"])
@@ -147,7 +147,7 @@ import Testing
 
 @Suite struct AudioCodecTests {
   @Test(arguments: AudioCodec.allCases)
-  func everyCodecIsCompleteAndCoherent(_ codec: AudioCodec) throws {
+  func `every audio codec is complete and coherent`(_ codec: AudioCodec) throws {
     let definition = codec.definition
     #expect(!Container.allCases.filter { $0.audioCodecs.contains(codec) }.isEmpty)
     for container in Container.allCases {
@@ -182,7 +182,7 @@ import Testing
     (.flac, 24, "flac", .interleaved(.int32)), (.pcm, 16, "pcm_s16le", .interleaved(.int16)),
     (.pcm, 24, "pcm_s24le", .interleaved(.int32)),
   ])
-  func thePieceNamesTheCodecAndTheEncoderItsSamples(
+  func `the piece names the codec, and the encoder its samples`(
     _ codec: AudioCodec, _ bitDepth: Int, _ name: String, _ layout: AudioSampleLayout
   ) throws {
     let setup = try #require(codec.definition.encoderSetup(bitDepth: bitDepth))
@@ -221,7 +221,7 @@ import Testing
     return try #require(names.contains(shorter) ? nil : shorter)
   }
 
-  @Test func anUnknownNameIsRefusedWithTheListAndASuggestion() throws {
+  @Test func `an unknown name is refused with the list and a suggestion`() throws {
     for (key, names, container) in [
       ("video", VideoCodec.allCases.map(\.rawValue), Container.mkv),
       ("audio", AudioCodec.allCases.map(\.rawValue), Container.mkv),
@@ -248,7 +248,7 @@ import Testing
     }
   }
 
-  @Test func everyCodecAndContainerIsStoredOrRefusedByTheTable() throws {
+  @Test func `every codec and container is stored or refused by the table`() throws {
     for container in Container.allCases {
       for codec in VideoCodec.allCases {
         let text = documentText(
@@ -263,7 +263,7 @@ import Testing
     }
   }
 
-  @Test func aSettingOfAnotherCodecIsRefused() throws {
+  @Test func `a setting of another codec is refused`() throws {
     let values = [
       "quality": "20", "bitRate": "100000", "preset": "\"x\"", "profile": "\"x\"", "bitDepth": "16",
       "level": "4", "maxBitRate": "1000000", "bufferDuration": "1",
@@ -287,7 +287,7 @@ import Testing
   }
 
   @Test(arguments: AudioCodec.allCases)
-  func aNumberOfChannelsThatTheCodecCannotStoreIsRefusedWithTheList(_ codec: AudioCodec) throws {
+  func `a number of channels that the codec cannot store is refused with the list`(_ codec: AudioCodec) throws {
     let counts = codec.definition.channelCounts
     for count in counts { #expect(try problems(text(export(codec, #""channels": \#(count)"#))).isEmpty) }
     for count in 1...9 where !counts.contains(count) {
@@ -301,7 +301,7 @@ import Testing
     ("film.mp4", Container.mp4), ("out/Film.MOV", .mov), ("a.b.mkv", .mkv), (".hidden.mp4", .mp4),
     ("film", nil), ("out.mp4/film", nil), ("out/.mp4", nil), ("film.", nil), ("film.avi", nil), ("", nil),
   ])
-  func theExtensionOfThePathDecidesTheContainer(_ path: String, _ expected: Container?) {
+  func `the extension of the path decides the container`(_ path: String, _ expected: Container?) {
     #expect((try? Container(path: path)) == expected)
   }
 }

@@ -19,7 +19,7 @@ import Testing
       export: #"{"to": "\#(output)"}"#)
   }
 
-  @Test func captionsAreDrawnWithTheirStyleOrCarried() throws {
+  @Test func `captions are drawn with their style or carried`() throws {
     let edit = try lowered(
       text(
         ##"""
@@ -49,7 +49,7 @@ import Testing
     #expect(try lowered(text("")).captions == nil)
   }
 
-  @Test func aSubtitleTrackIsPutTogetherFromClips() throws {
+  @Test func `a subtitle track is put together from clips`() throws {
     func text(_ tracks: String, to output: String = "out.mp4") -> String {
       documentText(tracks: "[\(tracks)]", export: #"{"to": "\#(output)"}"#)
     }
@@ -85,7 +85,7 @@ import Testing
     #expect(wave.count == 1 && wave[0].contains("mp4, mov, m4v, mkv, webm can"))
   }
 
-  @Test func whatIsWrongIsRefusedWithItsPlace() throws {
+  @Test func `what is wrong is refused with its place`() throws {
     let cases: [(captions: String, output: String, words: [String])] = [
       (#"{"asset": "v"}"#, "a.mkv", ["/captions/0/asset", "'v' has no captions", "SRT"]),
       (#"{"asset": "logo"}"#, "a.mkv", ["/captions/0/asset", "pictures", "hdmv_pgs_subtitle"]),

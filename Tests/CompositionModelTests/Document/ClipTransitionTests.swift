@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func clipsStartEarlierByTheLengthOfTheirTransitions() throws {
+  @Test func `clips start earlier by the length of their transitions`() throws {
     let slideshow = (0..<5).map { #"{"asset": "logo", "duration": 3\#($0 > 0 ? #", "transition": 1"# : "")}"# }
     let edit = try edit(slideshow.joined(separator: ", "))
     #expect(targets(edit) == ["A": ["0..3", "4..7", "8..11"], "A.B": ["2..5", "6..9"]])
@@ -35,7 +35,7 @@ import Testing
     #expect(styles(edit) == Array(repeating: .dissolve, count: 4))
   }
 
-  @Test func aTransitionIsATimeAKindOrAnObject() throws {
+  @Test func `a transition is a time, a kind or an object`() throws {
     let edit = try edit(
       ##"""
       {"asset": "v", "use": "0..6"}, {"asset": "w", "use": "0..6", "transition": "15f"},
@@ -63,7 +63,7 @@ import Testing
     #expect(mattes == ["logo"])
   }
 
-  @Test func aTransitionOfWholeClipsJoinsThemAll() throws {
+  @Test func `a transition of whole clips joins them all`() throws {
     // The second clip is in a transition throughout.
     let edit = try edit(
       #"{"asset": "v", "use": "0..4"}, {"asset": "w", "use": "0..4", "transition": 2}, {"asset": "v", "use": "0..4", "transition": 2}"#
@@ -71,7 +71,7 @@ import Testing
     #expect(stacks(edit) == ["0..2: A", "2..4: A>A.B 2..4", "4..6: A.B>A 4..6", "6..8: A"])
   }
 
-  @Test func theTurnsOfARepeatedClipGiveWayTogether() throws {
+  @Test func `the turns of a repeated clip give way together`() throws {
     let edit = try edit(
       #"{"asset": "v", "use": "0..1/2", "loop": true, "duration": 2}, {"asset": "w", "use": "0..1/2", "loop": true, "duration": 3, "transition": 1}"#
     )
@@ -84,7 +84,7 @@ import Testing
       ])
   }
 
-  @Test func speedAndTheFilmsEndCountAsTheyPlay() throws {
+  @Test func `speed and the film's end count as they play`() throws {
     let edit = try lowered(
       documentText(
         tracks: """
@@ -96,7 +96,7 @@ import Testing
     #expect(targets(edit)["A.B"] == ["1..9"])
   }
 
-  @Test func otherTracksAreInTheirPlace() throws {
+  @Test func `other tracks are in their place`() throws {
     let edit = try lowered(
       documentText(
         tracks: """
@@ -113,7 +113,7 @@ import Testing
       ])
   }
 
-  @Test func theirSoundCrossFades() throws {
+  @Test func `their sound cross-fades`() throws {
     let edit = try edit(
       #"{"asset": "v", "use": "0..4"}, {"asset": "mute", "use": "0..4", "transition": "wipe"}, {"asset": "w", "use": "0..4", "transition": 1}"#,
       sound: true, #""audioMix": {"A.sound": 0.5}"#)
@@ -132,7 +132,7 @@ import Testing
       ])
   }
 
-  @Test func aTrackOfAudioCrossFadesToo() throws {
+  @Test func `a track of audio cross-fades too`() throws {
     let edit = try edit(
       #"{"asset": "s", "use": "0..4"}, {"asset": "s", "use": "9..13", "transition": 2}"#, type: "audio")
     #expect(targets(edit) == ["A": ["0..4"], "A.B": ["2..6"]])
@@ -140,13 +140,13 @@ import Testing
     #expect(edit.audioMix.fades["A.B"] == RampList([Ramp(over: try spanning("2", "4"), from: 0, to: 1)]))
   }
 
-  @Test func aTrackWithoutTransitionsHasOneLane() throws {
+  @Test func `a track without transitions has one lane`() throws {
     let edit = try edit(#"{"asset": "v", "use": "0..4"}, {"asset": "w", "use": "0..4"}"#, sound: true)
     #expect(edit.composition.tracks.map(\.id) == ["A", "A.sound"])
     #expect(edit.audioMix.fades.isEmpty)
   }
 
-  @Test func aWarningOfAClipThatNobodySeesNamesTheClip() throws {
+  @Test func `a warning of a clip that nobody sees names the clip`() throws {
     let text = documentText(
       tracks: """
         [{"id": "A", "clips": [{"asset": "v", "use": "0..4"}, {"asset": "w", "use": "0..4", "transition": 1, "opacity": 0}]}]
@@ -157,7 +157,7 @@ import Testing
     #expect(!warnings.map(\.pointer).contains("/tracks/0/clips/0"))
   }
 
-  @Test func aMatteIsUsed() throws {
+  @Test func `a matte is used`() throws {
     let text = documentText(
       tracks: """
         [{"clips": [{"asset": "v"}, {"asset": "w", "transition": {"kind": "luma", "matte": "logo"}}]}]
@@ -168,7 +168,7 @@ import Testing
   }
 
   /// With places that are known only in part nothing else is reported.
-  @Test func aProblemOfATransitionDoesNotCauseOthers() throws {
+  @Test func `a problem of a transition does not cause others`() throws {
     let found = try problems(
       documentText(
         tracks: """

@@ -21,7 +21,7 @@ import Testing
         """, "\"videoComposition\": {\"instructions\": [\(instructions)]}")
   }
 
-  @Test func aTransitionNamesACompositor() throws {
+  @Test func `a transition names a compositor`() throws {
     let edit = try lowered(text(Self.blinds))
     let kinds = edit.videoComposition.instructions.flatMap(\.layers).compactMap { layer in
       if case .transition(let transition) = layer { transition.style.kind } else { nil }
@@ -40,7 +40,7 @@ import Testing
       ])
   }
 
-  @Test func anInstructionHasACompositorOfItsLayers() throws {
+  @Test func `an instruction has a compositor of its layers`() throws {
     let text = instructions(
       #"{"over": "0..5", "layers": [{"track": "A"}]}, "#
         + #"{"over": "5..10", "layers": [{"track": "B", "opacity": 0.5}, {"track": "A"}], "compositor": {"name": "blinds"}}"#
@@ -66,7 +66,7 @@ import Testing
     #expect(document.compositors.map(\.pointer) == ["/videoComposition/instructions/1/compositor"])
   }
 
-  @Test func whatIsWrongWithACompositorIsReportedAtItsPlace() throws {
+  @Test func `what is wrong with a compositor is reported at its place`() throws {
     let long = String(repeating: "x", count: 17_000)
     let transition = "/tracks/0/clips/1/transition"
     let instruction = "/videoComposition/instructions/0"

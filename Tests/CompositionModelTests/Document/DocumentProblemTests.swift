@@ -71,7 +71,7 @@ private func instructions(_ instructions: String) -> String {
     Wrong(documentText(tracks: film, #""audioMix": []"#), "/audioMix", "an object"),
     Wrong(documentText(tracks: "{}"), "/tracks", "an object should be an array"),
   ])
-  func theDocumentAsAWhole(_ wrong: Wrong) throws { try check(wrong) }
+  func `the document as a whole`(_ wrong: Wrong) throws { try check(wrong) }
 
   @Test(arguments: [
     Wrong(
@@ -183,7 +183,7 @@ private func instructions(_ instructions: String) -> String {
       documentText(tracks: #"[{"type": "audio", "clips": [{"asset": "s", "opacity": 1}]}]"#),
       "/tracks/0/clips/0/opacity", "video tracks", "audioMix"),
   ])
-  func clipsOfATrack(_ wrong: Wrong) throws { try check(wrong) }
+  func `clips of a track`(_ wrong: Wrong) throws { try check(wrong) }
 
   @Test(arguments: [
     Wrong(clips(#"{"asset": "v", "crop": []}"#), "/tracks/0/clips/0/crop", "[x, y, width, height]"),
@@ -337,7 +337,7 @@ private func instructions(_ instructions: String) -> String {
         #""videoComposition": {"overlays": [{"text": "hi"}]}"#),
       "/videoComposition", "give 'renderSize'"),
   ])
-  func videoComposition(_ wrong: Wrong) throws { try check(wrong) }
+  func `video composition`(_ wrong: Wrong) throws { try check(wrong) }
 
   @Test(arguments: [
     Wrong(
@@ -442,7 +442,7 @@ private func instructions(_ instructions: String) -> String {
   ])
   func transitionsBetweenClips(_ wrong: Wrong) throws { try check(wrong) }
 
-  @Test func aTrackIsInOneTransitionAtATime() throws {
+  @Test func `a track is in one transition at a time`() throws {
     let text = transition(#"{"from": "A", "to": "B", "over": "4..11/2"}, {"from": "B", "to": "A", "over": "5..6"}"#)
     let found = try problems(text)
     #expect(found.map(\.pointer) == Array(repeating: "/videoComposition/transitions/1", count: 2))
@@ -482,7 +482,7 @@ private func instructions(_ instructions: String) -> String {
         tracks: twoTracks),
       "/videoComposition/transitions", "not both"),
   ])
-  func instructionsTile(_ wrong: Wrong) throws { try check(wrong) }
+  func `instructions tile`(_ wrong: Wrong) throws { try check(wrong) }
 
   @Test(arguments: [
     Wrong(overlay("{}"), "/videoComposition/overlays/0", "none of them"),
@@ -545,7 +545,7 @@ private func instructions(_ instructions: String) -> String {
         "overlaps"),
       Wrong(mix(#"{"A.sound": [{"opacity": 1}]}"#), "/audioMix/A.sound/0/opacity", "unknown key"),
     ].map(\.withVolume))
-  func audioMix(_ wrong: Wrong) throws { try check(wrong) }
+  func `audio mix`(_ wrong: Wrong) throws { try check(wrong) }
 
   @Test(arguments: [
     Wrong(export("{}"), "/export", "no name", ".mp4"),
@@ -698,14 +698,14 @@ private func instructions(_ instructions: String) -> String {
   ])
   func exports(_ wrong: Wrong) throws { try check(wrong) }
 
-  @Test func theCommandLinesOutputIsCheckedToo() throws {
+  @Test func `the command line's output is checked too`() throws {
     let found = try problems(documentText(tracks: film), output: "film.wav")
     #expect(found.map(\.pointer) == ["/export"])
     #expect(found[0].message.contains("wav has no pictures and no clip has sound"), "\(found)")
     #expect(try problems(documentText(tracks: film, export: "{}"), output: "film.mp4").isEmpty)
   }
 
-  @Test func settingsWithoutACodecAreForThatOfTheContainerThatIsWritten() throws {
+  @Test func `settings without a codec are for that of the container that is written`() throws {
     let sound = documentText(
       tracks: #"[{"sound": true, "clips": [{"asset": "v", "use": "0..2"}]}]"#,
       export: #"{"to": "film.mp4", "video": true, "audio": {"channels": 1}}"#)
@@ -724,7 +724,7 @@ private func instructions(_ instructions: String) -> String {
       found.map(\.pointer) == ["/export/video/preset"] && found[0].message.contains("allowed are 5, 4"), "\(found)")
   }
 
-  @Test func oddWidthsAreRefusedFor422AndAnySizeIsFineFor444() throws {
+  @Test func `odd widths are refused for 4:2:2, and any size is fine for 4:4:4`() throws {
     func size(_ size: String, _ format: String) throws -> Int {
       try problems(
         documentText(

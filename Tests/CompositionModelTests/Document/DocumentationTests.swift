@@ -50,7 +50,7 @@ import Testing
     return assets
   }
 
-  @Test func everyExampleParsesAndLowers() throws {
+  @Test func `every example parses and lowers`() throws {
     var examples = try examples()
     #expect(examples.count >= 8)
     for name in ["first-film", "everyday-edit", "custom-transition/edit"] {
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func everyKeyIsExplained() throws {
+  @Test func `every key is explained`() throws {
     let page = try String(contentsOf: Self.repository.appending(path: "docs/document.md"), encoding: .utf8)
     // The problem of an unknown key lists the keys that an object may have.
     let objects = [

@@ -21,7 +21,7 @@ import Testing
     return (edit, warnings.filter { !$0.message.contains("nothing uses") })
   }
 
-  @Test func theFilmHasTheFirstClipsColourAndOthersAreConverted() throws {
+  @Test func `the film has the first clip's colour, and others are converted`() throws {
     let (edit, warnings) = try lowered(Self.bt709, Self.hlg)
     #expect(edit.export.video?.colour == Self.bt709 && edit.export.video?.pixelFormat == .yuv420p)
     #expect(edit.videoComposition.toneMapping == nil)
@@ -52,7 +52,7 @@ import Testing
       .yuv420p10
     ),
   ])
-  func aDocumentNamesTheFilmsColour(_ color: String, _ tags: [String], _ format: PixelFormat) throws {
+  func `a document names the film's colour`(_ color: String, _ tags: [String], _ format: PixelFormat) throws {
     let video = try #require(
       try lowered(Self.bt709, Self.pq, #"{"color": \#(color), "toneMapping": "clip"}"#).edit.export.video)
     #expect(video.colour == ColourTags(primaries: tags[0], transfer: tags[1], matrix: tags[2]))
@@ -69,7 +69,7 @@ import Testing
     #expect(video.colour.isFullRange == isFull)
   }
 
-  @Test func theDepthOfAFilmFollowsItsColourAndNotTheClips() throws {
+  @Test func `the depth of a film follows its colour and not the clips'`() throws {
     #expect(try lowered(Self.pq, Self.hlg, #"{"color": "bt709"}"#).edit.export.video?.pixelFormat == .yuv420p)
     let lossless = try lowered(Self.bt709, Self.bt709, #"{"color": "hlg"}"#, video: #"{"codec": "ffv1"}"#)
     #expect(lossless.edit.export.video?.pixelFormat == .yuv420p10)
@@ -85,7 +85,9 @@ import Testing
     ("a.mp4", #"{"codec": "av1"}"#, pq, false), ("a.webm", #"{"codec": "vp9"}"#, hlg, false),
     ("a.mov", #"{"codec": "prores422"}"#, pq, false), ("a.mkv", #"{"codec": "ffv1"}"#, hlg, false),
   ])
-  func aFilmInH264IsNotHDRUnlessItsColourIs(to: String, video: String, first: ColourTags, isMadeSDR: Bool) throws {
+  func `a film in H.264 is not HDR unless its colour is`(to: String, video: String, first: ColourTags, isMadeSDR: Bool)
+    throws
+  {
     func lowered(_ composition: String) throws -> (video: VideoSettings?, warnings: [String]) {
       var assets = try standardAssets()
       assets["v"] = try SyntheticAssets.video(pixelFormat: "yuv420p10le", bitDepth: 10, colour: first)
@@ -118,7 +120,7 @@ import Testing
   }
 
   @Test(arguments: ExportPreset.allCases.filter { $0.video != nil })
-  func thePresetsOfH264AreNotHDR(preset: ExportPreset) throws {
+  func `the presets of H.264 are not HDR`(preset: ExportPreset) throws {
     var assets = try standardAssets()
     assets["v"] = try SyntheticAssets.video(
       size: PixelSize(width: 3840, height: 2160), pixelFormat: "yuv420p10le", bitDepth: 10, colour: Self.hlg)
@@ -130,7 +132,7 @@ import Testing
     #expect(video.pixelFormat.bitDepth == (video.codec == .h264 ? 8 : 10))
   }
 
-  @Test func severalOutputsAreNotHDRIfOneOfThemIsInH264() throws {
+  @Test func `several outputs are not HDR if one of them is in H.264`() throws {
     func lowered(_ codecs: [String]) throws -> (edit: Edit, warnings: [Problem]) {
       var assets = try standardAssets()
       assets["v"] = try SyntheticAssets.video(pixelFormat: "yuv420p10le", bitDepth: 10, colour: Self.hlg)
@@ -162,7 +164,7 @@ import Testing
     (ColourTags(primaries: "smpte432", transfer: "bt709", matrix: "smpte170m"), false),
     (ColourTags(primaries: "bt2020", transfer: "bt2020-10", matrix: "bt2020nc"), false),
   ])
-  func aFilmOfHighDefinitionIsNotInBT601(first: ColourTags, isInBT601: Bool) throws {
+  func `a film of high definition is not in BT.601`(first: ColourTags, isInBT601: Bool) throws {
     for (size, shown, isHigh) in [
       (PixelSize(width: 720, height: 576), "[1280, 720]", true),
       (PixelSize(width: 720, height: 576), "[1280, 718]", false),
@@ -187,7 +189,7 @@ import Testing
 
   // MARK: Mastering
 
-  @Test func aFilmInPQStatesTheBrightnessOfItsClips() throws {
+  @Test func `a film in PQ states the brightness of its clips`() throws {
     let display = MasteringDisplay(
       red: .init(x: 35400, y: 14600), green: .init(x: 8500, y: 39850), blue: .init(x: 6550, y: 2300),
       white: .init(x: 15635, y: 16450), maximumLuminance: 10_000_000, minimumLuminance: 1)
@@ -266,7 +268,7 @@ import Testing
   ]
 
   @Test(arguments: missing)
-  func missingTagsAreFilledIn(_ example: Missing) throws {
+  func `missing tags are filled in`(_ example: Missing) throws {
     let video = VideoFormat(
       size: PixelSize(width: 720, height: example.height), pixelFormat: "yuv420p", colour: example.tags,
       nominalFrameRate: .zero, frames: FrameTimes([0]), keyframes: [], isStill: example.isStill)

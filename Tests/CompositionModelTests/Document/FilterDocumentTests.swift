@@ -23,7 +23,7 @@ import Testing
     return assets
   }
 
-  @Test func everyKindIsReadWithItsDefaults() throws {
+  @Test func `every kind is read with its defaults`() throws {
     for kind in FilterKind.allCases {
       var keys = kind.parameters.filter { $0.standard == nil }.map { "\"\($0.key)\": 0.5" }
       if kind == .chromaKey { keys.append(##""color": "#00ff00""##) }
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func rampsAreOnTheClipsTimeAndHoldOutside() throws {
+  @Test func `ramps are on the clip's time and hold outside`() throws {
     let text = clip(
       #"[{"kind": "blur", "radius": [{"over": "2..4", "value": [10, 20]}, {"at": 6, "value": 1}]}]"#)
     let filter = try #require(try layer(text).filters?.first)
@@ -48,13 +48,13 @@ import Testing
     }
   }
 
-  @Test func whatChangesNothingIsLeftOut() throws {
+  @Test func `what changes nothing is left out`() throws {
     #expect(try layer(clip(#"[{"kind": "blur", "radius": 0}, {"kind": "contrast", "amount": 1}]"#)).filters == nil)
     #expect(try layer(clip("[]")).filters == nil)
     #expect(try layer(clip(#"[{"kind": "hue", "degrees": [{"at": 0, "value": 0}]}]"#)).filters == nil)
   }
 
-  @Test func aLayersFiltersTakeThePlaceOfTheClips() throws {
+  @Test func `a layer's filters take the place of the clip's`() throws {
     let blur = #"[{"kind": "blur"}]"#
     func instructions(_ layer: String) -> String {
       clip(blur, "\"videoComposition\": {\"instructions\": [{\"over\": \"0..12\", \"layers\": [\(layer)]}]}")
@@ -67,7 +67,7 @@ import Testing
     #expect(try own.filters?.first?.at(at("4")) == .exposure(stops: 2))
   }
 
-  @Test func filtersOfATrackFollowThoseOfItsClips() throws {
+  @Test func `filters of a track follow those of its clips`() throws {
     let exposure = #"[{"kind": "exposure", "stops": [{"over": "2..12", "value": [0, 5]}]}]"#
     let first = #"{"asset": "v", "use": "0..10", "at": 2, "blendMode": "normal", "filters": [{"kind": "blur"}]}"#
     let clips = "[\(first), {\"asset\": \"v\", \"use\": \"0..1\"}]"
@@ -81,7 +81,7 @@ import Testing
     #expect(try problems(documentText(tracks: audio), assets: assets()).map(\.pointer) == ["/tracks/0/mask"])
   }
 
-  @Test func filtersOfAnInstructionAreOnTheFilmsTime() throws {
+  @Test func `filters of an instruction are on the film's time`() throws {
     let edit = try lowered(
       documentText(
         tracks: #"[{"id": "A", "clips": [{"asset": "v", "use": "0..10"}]}]"#,
@@ -92,7 +92,7 @@ import Testing
     #expect(try filters[1]?.first?.at(at("6")) == .blur(radius: 20))
   }
 
-  @Test func aScaleMakesTheLengthsOfFiltersSmaller() throws {
+  @Test func `a scale makes the lengths of filters smaller`() throws {
     func radius(_ keys: String) throws -> Filter<Double>? {
       let blur = #"[{"kind": "blur", "radius": 8}]"#
       let clip = "{\"asset\": \"v\", \"use\": \"0..5\", \"filters\": \(blur)\(keys)}"
@@ -106,7 +106,7 @@ import Testing
     #expect(try radius(#", "transform": [1, 0, 0, 1, 5, 5]"#) == .blur(radius: 8))
   }
 
-  @Test func filtersOfTheFilmAreOnItsTime() throws {
+  @Test func `filters of the film are on its time`() throws {
     let edit = try lowered(
       documentText(
         tracks: #"[{"clips": [{"asset": "v", "use": "0..10"}]}]"#,
@@ -114,7 +114,7 @@ import Testing
     #expect(try edit.videoComposition.filters?.first?.at(at("7")) == .exposure(stops: 2))
   }
 
-  @Test func deinterlacingIsAutomaticUnlessItIsSet() throws {
+  @Test func `deinterlacing is automatic unless it is set`() throws {
     func clip(_ key: String) throws -> Deinterlacing? {
       try lowered(documentText(tracks: "[{\"clips\": [{\"asset\": \"v\"\(key)}]}]")).composition.tracks[0].clips[0]
         .deinterlace
@@ -151,14 +151,14 @@ import Testing
       "17 filters; at most 16"
     ),
   ])
-  func aWrongFilterIsReportedAtItsPlace(filters: String, place: String, message: String) throws {
+  func `a wrong filter is reported at its place`(filters: String, place: String, message: String) throws {
     let found = try problems(clip(filters), assets: assets())
     #expect(found.count == 1, "\(found)")
     #expect(found.first?.pointer == "/tracks/0/clips/0/filters" + place)
     #expect(found.first?.message.contains(message) == true, "\(found)")
   }
 
-  @Test func whatCannotHaveFiltersIsReported() throws {
+  @Test func `what cannot have filters is reported`() throws {
     let audio = #"{"type": "audio", "clips": [{"asset": "s", "filters": []}]}"#
     let film = #"[{"clips": [{"asset": "v", "deinterlace": 1}]}, "# + audio + "]"
     let found = try problems(
@@ -169,7 +169,7 @@ import Testing
       ])
   }
 
-  @Test func aTableThatAFilterUsesIsUsed() throws {
+  @Test func `a table that a filter uses is used`() throws {
     let text = clip(#"[{"kind": "lut", "asset": "w"}]"#)
     let document = try Document.parse(Array(text.utf8))
     let warnings = try document.lowerWithWarnings(assets: assets(), output: nil).warnings

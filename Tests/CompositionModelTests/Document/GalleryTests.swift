@@ -5,7 +5,7 @@ import Testing
 
 /// `docs/gallery.md` has a picture of everything that the language has a name for, and all its documents are valid.
 @Suite struct GalleryTests {
-  @Test func everyTransitionHasAPicture() throws {
+  @Test func `every transition has a picture`() throws {
     let shown = try fragments("Transitions").compactMap { $0 as? [String: Any] }
     // A custom transition's picture is its author's.
     expect(names(in: shown, "kind"), contain: TransitionKind.Name.allCases.filter { $0 != .custom })
@@ -18,13 +18,13 @@ import Testing
     }
   }
 
-  @Test func everyBlendModeHasAPicture() throws {
+  @Test func `every blend mode has a picture`() throws {
     let shown = names(in: try fragments("Blend modes"), "blendMode")
     expect(shown, contain: BlendMode.allCases)
     #expect(shown.contains(BlendMode.normal))
   }
 
-  @Test func everyFilterHasAPicture() throws {
+  @Test func `every filter has a picture`() throws {
     let lists = try fragments("Filters") + fragments("Chroma key")
     let shown = lists.compactMap { $0 as? [Any] }.joined().compactMap { $0 as? [String: Any] }
     expect(names(in: shown, "kind"), contain: FilterKind.allCases)
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func everyFitMaskAndEasingHasAPicture() throws {
+  @Test func `every fit, mask and easing has a picture`() throws {
     expect(names(in: try fragments("Fits"), "fit"), contain: Fit.allCases)
     let geometry = try fragments("Geometry").compactMap { $0 as? [String: Any] }
     for key in ["crop", "frame", "transform", "opacity", "mask"] {
@@ -59,7 +59,7 @@ import Testing
     #expect(easings.contains { $0 is [Any] })
   }
 
-  @Test func everyStyleOfTextHasAPicture() throws {
+  @Test func `every style of text has a picture`() throws {
     let shown = try fragments("Texts").compactMap { $0 as? [String: Any] }
     for key in OverlayEntry.keysOfTexts { #expect(shown.contains { $0[key] != nil }, "no picture of '\(key)'") }
     expect(names(in: shown, "align"), contain: StyledText.Alignment.allCases)
@@ -67,7 +67,7 @@ import Testing
     expect(names(in: overlays, "anchor"), contain: Anchor.allCases)
   }
 
-  @Test func everyWayToPlaceAnOverlayHasAPicture() throws {
+  @Test func `every way to place an overlay has a picture`() throws {
     let overlays = try fragments("Overlays").compactMap { $0 as? [Any] }.joined().compactMap { $0 as? [String: Any] }
     for kind in ["image", "video", "text"] {
       let ofKind = overlays.filter { $0[kind] != nil }
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func everyPictureIsOfAValidDocument() throws {
+  @Test func `every picture is of a valid document`() throws {
     let sections = try Self.sections()
     #expect(sections.count >= 10)
     for section in sections {

@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func pixelsAndPerCent() throws {
+  @Test func `pixels and per cent`() throws {
     #expect(try geometries(#"{"asset": "v", "use": "0..5"}"#) == [nil])
     let geometry = try #require(
       try geometries(
@@ -25,7 +25,7 @@ import Testing
     #expect(geometry.transform == nil)
   }
 
-  @Test func aScaleMakesLengthsOfTheFilmSmallerAndThoseOfThePictureNot() throws {
+  @Test func `a scale makes lengths of the film smaller and those of the picture not`() throws {
     let half = #"{"renderSize": [640, 360], "scale": 0.5}"#
     let clip =
       #"{"asset": "v", "use": "0..5", "crop": [0, 0, 64, 36], "frame": [10, 20, 100, "50%"], "transform": {"translate": [8, "10%"], "anchor": [6, "50%"], "scale": 3}}"#
@@ -45,7 +45,7 @@ import Testing
       matrix.transform == .matrix(.constant(AffineMatrix(a: 0.5, b: 1, c: -1.5, d: 2, tx: 25, ty: 30))))
   }
 
-  @Test func rampsOfAClipCountFromItsStartAndFollowItsConstant() throws {
+  @Test func `ramps of a clip count from its start and follow its constant`() throws {
     let clip =
       #"{"asset": "v", "use": "0..5", "at": 3, "opacity": 0.5, "frame": [0, 0, 10, 10], "ramps": [{"over": "1..2", "frame": [[0, 0, 20, 20], [10, 10, 40, 40]], "opacity": [1, 0], "easing": "hold"}]}"#
     let geometry = try #require(try geometries(clip).compactMap(\.self).first)
@@ -53,7 +53,7 @@ import Testing
     #expect(widths == [10, 10, 20, 20, 40, 40])
   }
 
-  @Test func explicitLayersHaveTheirOwn() throws {
+  @Test func `explicit layers have their own`() throws {
     let edit = try lowered(
       documentText(
         tracks: #"[{"id": "A", "clips": [{"asset": "v", "use": "0..2"}, {"asset": "logo", "use": "0..2"}]}]"#,
@@ -86,7 +86,7 @@ import Testing
   ]
 
   @Test(arguments: placements)
-  func aPictureIsWhereItsGeometryPutsIt(_ keys: String, _ expected: [Double]) throws {
+  func `a picture is where its geometry puts it`(_ keys: String, _ expected: [Double]) throws {
     let clip = "{\"asset\": \"v\", \"use\": \"0..5\", \(keys)}"
     let edit = try lowered(
       documentText(tracks: "[{\"clips\": [\(clip)]}]", #""videoComposition": {"renderSize": [640, 480]}"#))
@@ -108,7 +108,7 @@ import Testing
       "\"videoComposition\": {\"renderSize\": [640, 360], \"overlays\": [{\(keys)}]}")
   }
 
-  @Test func overlaysHaveTransformsAndCropsOnTheirOwnTime() throws {
+  @Test func `overlays have transforms and crops on their own time`() throws {
     let text = overlay(
       #""image": "logo", "over": "2..8", "rotate": 10, "crop": [0, 0, "50%", "100%"], "alpha": "premultiplied", "#
         + #""ramps": [{"over": "1..3", "transform": [{"translate": ["-25%", 0]}, {"scale": 2}], "#
@@ -142,7 +142,7 @@ import Testing
     (#""image": "logo", "alpha": "multiplied""#, "/alpha", "premultiplied"),
     (#""image": "logo", "scale": 2"#, "/scale", "'transform' with 'scale'"),
   ])
-  func aWrongOverlayIsReportedAtItsPlace(keys: String, place: String, message: String) throws {
+  func `a wrong overlay is reported at its place`(keys: String, place: String, message: String) throws {
     let found = try problems(overlay(keys))
     #expect(found.count == 1, "\(found)")
     #expect(found.first?.pointer.hasPrefix("/videoComposition/overlays/0" + place) == true, "\(found)")
@@ -158,7 +158,7 @@ import Testing
         + "{\"id\": \"M\"\(matte), \"clips\": [{\"asset\": \"w\", \"use\": \"0..5\"\(clip)}]}]")
   }
 
-  @Test func aTrackThatIsAMaskIsNotShown() throws {
+  @Test func `a track that is a mask is not shown`() throws {
     let text = masked(#"{"track": "M", "channel": "luma", "invert": true}"#)
     let layers = try lowered(text).videoComposition.instructions.flatMap(\.layers).flatMap(\.tracks)
     #expect(layers.map(\.track) == ["A"])
@@ -169,7 +169,7 @@ import Testing
   }
 
   /// A mask that is larger, faster, of high dynamic range and of more colour than what is shown.
-  @Test func aTrackThatIsOnlyAMaskDecidesNothingOfTheFilm() throws {
+  @Test func `a track that is only a mask decides nothing of the film`() throws {
     var assets = try standardAssets()
     assets["w"] = try SyntheticAssets.video(
       size: PixelSize(width: 3840, height: 2160), rate: MediaTime(seconds: 60), pixelFormat: "yuv444p10le",
@@ -217,14 +217,14 @@ import Testing
       "mask of track 'A'"
     ),
   ])
-  func aWrongMaskIsReportedAtItsPlace(
+  func `a wrong mask is reported at its place`(
     mask: String, matte: String, clip: String, place: String, message: String
   ) throws {
     let found = try problems(masked(mask, matte: matte, clip: clip))
     #expect(found.contains { $0.pointer == place && $0.message.contains(message) }, "\(found)")
   }
 
-  @Test func warningsKnowWhereAPictureIs() throws {
+  @Test func `warnings know where a picture is`() throws {
     func warnings(_ clip: String) throws -> [String] {
       try Document.parse(
         Array(

@@ -25,7 +25,7 @@ func stacks(_ edit: Edit) -> [String] {
     edit.composition.track(track)?.clips.map { "\($0.target)" } ?? []
   }
 
-  @Test func clipsFollowEachOtherUnlessTheyHaveATime() throws {
+  @Test func `clips follow each other unless they have a time`() throws {
     let edit = try lowered(
       documentText(
         tracks: videoTracks(
@@ -37,7 +37,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(edit.composition.duration == MediaTime(seconds: 72))
   }
 
-  @Test func aCutAtAStoredTimeStartsWithItsFrameAndTheSoundStays() throws {
+  @Test func `a cut at a stored time starts with its frame, and the sound stays`() throws {
     var assets = try standardAssets()
     var asset = try #require(assets["v"])
     asset.tracks[0].timebase = MediaTime(value: 1, timescale: 1000)
@@ -53,14 +53,14 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(targets(edit, "A") == ["0..967/1000"])
   }
 
-  @Test func clipsAreInOrderOfTimeWhateverTheDocuments() throws {
+  @Test func `clips are in order of time, whatever the document's`() throws {
     let edit = try lowered(
       documentText(
         tracks: videoTracks(#"{"asset": "v", "use": "0..2", "at": 5}, {"asset": "w", "use": "0..5", "at": 0}"#)))
     #expect(targets(edit, "A") == ["0..5", "5..7"])
   }
 
-  @Test func aDurationThatDiffersFromTheUsedLengthIsAChangeOfSpeed() throws {
+  @Test func `a duration that differs from the used length is a change of speed`() throws {
     let edit = try lowered(documentText(tracks: videoTracks(#"{"asset": "v", "use": "3..5", "duration": 4}"#)))
     let clip = try #require(edit.composition.track("A")?.clips.first)
     #expect(try "\(clip.source) \(clip.target) \(clip.sourceTime(at: at("1")))" == "3..5 0..4 7/2")
@@ -69,13 +69,13 @@ func stacks(_ edit: Edit) -> [String] {
   @Test(arguments: [
     ("0.5", "0..4"), ("2", "0..1"), (#""1/3""#, "0..6"), ("1.1", "0..20/11"), ("1", "0..2"), ("100", "0..1/50"),
   ])
-  func aSpeedGivesTheDuration(_ speed: String, _ target: String) throws {
+  func `a speed gives the duration`(_ speed: String, _ target: String) throws {
     let edit = try lowered(documentText(tracks: videoTracks(#"{"asset": "v", "use": "3..5", "speed": \#(speed)}"#)))
     #expect(targets(edit, "A") == [target])
     #expect(edit.composition.track("A")?.clips.map { "\($0.source)" } == ["3..5"])
   }
 
-  @Test func aBedEndsWithTheFilm() throws {
+  @Test func `a bed ends with the film`() throws {
     func bed(_ clip: String) throws -> [String] {
       let tracks =
         #"[{"id": "A", "clips": [{"asset": "v", "use": "0..10", "at": 2}]}, {"id": "B", "type": "audio", "clips": [\#(clip)]}]"#
@@ -96,7 +96,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(try bed(#"{"asset": "s", "use": "0..3"}, {"asset": "s", "use": "0..6", "loop": true}"#).count == 3)
   }
 
-  @Test func aPictureIsRepeatedAsOneClip() throws {
+  @Test func `a picture is repeated as one clip`() throws {
     let clip =
       #"{"asset": "v", "use": "0..4", "loop": true, "until": 10, "ramps": [{"over": "0..10", "opacity": [0, 1]}]}"#
     let edit = try lowered(
@@ -111,7 +111,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(try opacities.count == 3 && opacities.allSatisfy { try $0.value(at: at("5")) == 0.5 })
   }
 
-  @Test func aFilmShorterThanHalfASampleHasNoSound() throws {
+  @Test func `a film shorter than half a sample has no sound`() throws {
     func edit(_ length: String, video: Bool = true) throws -> Edit {
       try lowered(
         documentText(
@@ -124,7 +124,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(error?.problems.map(\.message) == ["the film is shorter than a sample"])
   }
 
-  @Test func stillPicturesLastAsLongAsTheirDuration() throws {
+  @Test func `still pictures last as long as their duration`() throws {
     let edit = try lowered(
       documentText(tracks: videoTracks(#"{"asset": "logo", "duration": "90f"}, {"asset": "logo", "use": "0..2"}"#)))
     let clips = try #require(edit.composition.track("A")?.clips)
@@ -132,7 +132,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(targets(edit, "A") == ["0..3", "3..5"])
   }
 
-  @Test func framesAreThoseOfTheOutput() throws {
+  @Test func `frames are those of the output`() throws {
     let text = documentText(
       tracks: videoTracks(#"{"asset": "v", "use": "30f..60f", "at": "10f"}"#),
       #""videoComposition": {"frameDuration": "1001/30000"}"#)
@@ -142,7 +142,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(try edit.frameCount == 40)
   }
 
-  @Test func aVideoTracksSoundIsATrackOfItsOwn() throws {
+  @Test func `a video track's sound is a track of its own`() throws {
     let edit = try lowered(
       documentText(
         tracks:
@@ -158,7 +158,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(edit.export.audio == AudioSettings(codec: .aac, bitRate: 128000, sampleRate: 44100, channels: 2))
   }
 
-  @Test func aNumberIsTheVolumeOfTheWholeTrack() throws {
+  @Test func `a number is the volume of the whole track`() throws {
     func volume(_ written: String) throws -> RampList? {
       let tracks = #"[{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0..5"}]}]"#
       return try lowered(documentText(tracks: tracks, #""audioMix": {"A.sound": \#(written)}"#)).audioMix.volumes[
@@ -170,7 +170,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(error?.problems.map(\.pointer) == ["/audioMix/A.sound"])
   }
 
-  @Test func aTrackWhoseAssetsAreSilentMakesNoSound() throws {
+  @Test func `a track whose assets are silent makes no sound`() throws {
     let edit = try lowered(
       documentText(
         tracks: #"[{"id": "A", "sound": true, "clips": [{"asset": "mute"}]}]"#,
@@ -180,7 +180,7 @@ func stacks(_ edit: Edit) -> [String] {
 
   // MARK: Instructions
 
-  @Test func instructionsAreCutWhereTheStackChanges() throws {
+  @Test func `instructions are cut where the stack changes`() throws {
     let edit = try lowered(
       documentText(
         tracks: videoTracks(
@@ -189,7 +189,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(stacks(edit) == ["0..1: ", "1..3: A", "3..4: A", "4..5: A, B", "5..8: B"])
   }
 
-  @Test func theFilmEndsWithItsLastSound() throws {
+  @Test func `the film ends with its last sound`() throws {
     let edit = try lowered(
       documentText(
         tracks:
@@ -198,7 +198,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(stacks(edit) == ["0..2: A", "2..5: "])
   }
 
-  @Test func aDissolveIsInThePlaceOfTheUpperOfItsTracks() throws {
+  @Test func `a dissolve is in the place of the upper of its tracks`() throws {
     let clips = [
       #"{"asset": "v", "use": "0..6"}"#, #"{"asset": "w", "use": "0..10"}"#, #"{"asset": "v", "use": "0..8", "at": 4}"#,
     ]
@@ -219,7 +219,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(layer.style == .dissolve && layer.matte == nil)
   }
 
-  @Test func aDissolveGoesOnAcrossACut() throws {
+  @Test func `a dissolve goes on across a cut`() throws {
     let text = documentText(
       tracks: videoTracks(
         #"{"asset": "v", "use": "0..5"}, {"asset": "w", "use": "0..1"}"#, #"{"asset": "w", "use": "0..6", "at": 4}"#),
@@ -227,7 +227,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(stacks(try lowered(text)) == ["0..4: A", "4..5: A>B 4..6", "5..6: A>B 4..6", "6..10: B"])
   }
 
-  @Test func explicitInstructionsAreCutAtClipsAndAtTheFilm() throws {
+  @Test func `explicit instructions are cut at clips and at the film`() throws {
     let text = documentText(
       tracks: videoTracks(
         #"{"asset": "v", "use": "0..3"}, {"asset": "w", "use": "0..3"}"#,
@@ -253,7 +253,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(try ["-1/2", "1/2", "1", "2"].map { try faded.opacity.value(at: at($0)) } == [0.5, 0.25, 0.5, 0.5])
   }
 
-  @Test func aClipsRampsAreOnItsOwnTimeAndTimesItsOpacity() throws {
+  @Test func `a clip's ramps are on its own time, and times its opacity`() throws {
     let edit = try lowered(
       documentText(
         tracks: videoTracks(
@@ -273,7 +273,7 @@ func stacks(_ edit: Edit) -> [String] {
     ("30", 1, 30), ("29.97", 1001, 30000), ("23.976", 1001, 24000), ("23.98", 1001, 24000), ("59.94", 1001, 60000),
     ("47.952", 1001, 48000), (#""2997/100""#, 100, 2997), ("12.5", 2, 25), (#""1/2""#, 2, 1), ("30.01", 100, 3001),
   ])
-  func aFrameRateGivesTheFrameDuration(_ rate: String, _ value: Int64, _ timescale: Int32) throws {
+  func `a frame rate gives the frame duration`(_ rate: String, _ value: Int64, _ timescale: Int32) throws {
     let edit = try lowered(
       documentText(tracks: videoTracks(#"{"asset": "v"}"#), #""videoComposition": {"frameRate": \#(rate)}"#))
     #expect(edit.videoComposition.frameDuration == MediaTime(value: value, timescale: timescale))
@@ -287,14 +287,16 @@ func stacks(_ edit: Edit) -> [String] {
       ((5994, 100), (1001, 60000)), ((23_990, 1000), (1, 24)), ((15, 1), (1, 15)), ((2950, 100), (2, 59)),
       ((10, 1), (1, 10)),
     ] as [((Int64, Int32), (Int64, Int32))])
-  func theDefaultRateIsTheStandardRateNextToTheClips(_ rate: (Int64, Int32), _ expected: (Int64, Int32)) throws {
+  func `the default rate is the standard rate next to the clips'`(_ rate: (Int64, Int32), _ expected: (Int64, Int32))
+    throws
+  {
     var assets = try standardAssets()
     assets["v"] = try SyntheticAssets.video(rate: MediaTime(value: rate.0, timescale: rate.1))
     let edit = try lowered(documentText(tracks: videoTracks(#"{"asset": "v"}"#)), assets: assets)
     #expect(edit.videoComposition.frameDuration == MediaTime(value: expected.0, timescale: expected.1))
   }
 
-  @Test func theLargestUprightClipGivesTheSizeAndTheFastestTheRate() throws {
+  @Test func `the largest upright clip gives the size, and the fastest the rate`() throws {
     var assets = try standardAssets()
     assets["v"] = try SyntheticAssets.video(
       size: PixelSize(width: 1921, height: 1081), rate: MediaTime(value: 24000, timescale: 1001),
@@ -321,7 +323,7 @@ func stacks(_ edit: Edit) -> [String] {
     ("yuv422p10le", 10, .yuv422p10), ("yuv411p", 8, .yuv422p), ("yuv444p12le", 12, .yuv444p10), ("gbrp", 8, .yuv444p),
     ("rgb24", 8, .yuv444p), ("gbrp10le", 10, .yuv444p10), ("pal8", 8, .yuv444p), ("yuva444p10le", 10, .yuv444p10),
   ])
-  func ffv1KeepsTheFirstShotsPixelFormat(_ name: String, _ depth: Int, _ expected: PixelFormat) throws {
+  func `FFV1 keeps the first shot's pixel format`(_ name: String, _ depth: Int, _ expected: PixelFormat) throws {
     var assets = try standardAssets()
     assets["v"] = try SyntheticAssets.video(pixelFormat: name, bitDepth: depth)
     let edit = try lowered(
@@ -335,7 +337,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(video.colour.matrix == (expected.chromaShift == (0, 0) && !name.hasPrefix("yuv") ? nil : "bt709"))
   }
 
-  @Test func exportDefaultsAreFilledInAndTheDocumentsOwnAreKept() throws {
+  @Test func `export defaults are filled in, and the document's own are kept`() throws {
     let tracks = videoTracks(#"{"asset": "v", "use": "0..2"}"#)
     let plain = try lowered(documentText(tracks: tracks, export: #"{"to": "out/Film.MP4"}"#)).export
     #expect(
@@ -362,7 +364,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(overridden.container == .mp4)
   }
 
-  @Test func videoAndAudioAreLeftOutIfThereAreNoneOrTheyAreFalse() throws {
+  @Test func `video and audio are left out if there are none or they are false`() throws {
     let both = #"[{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0..2"}]}]"#
     #expect(try lowered(documentText(tracks: both, export: #"{"to": "a.mp4", "audio": false}"#)).export.audio == nil)
     #expect(try lowered(documentText(tracks: both, export: #"{"to": "a.mp4", "video": false}"#)).export.video == nil)
@@ -376,7 +378,7 @@ func stacks(_ edit: Edit) -> [String] {
 
   // MARK: Overlays
 
-  @Test func overlaysHaveTheirPlaceAndTime() throws {
+  @Test func `overlays have their place and time`() throws {
     let text = documentText(
       tracks: videoTracks(#"{"asset": "v", "use": "0..10"}"#),
       ##"""
@@ -402,7 +404,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(values == [0, 0.5, 1, 0.5, 0])
   }
 
-  @Test func aScaleMakesOverlaysSmallerWithTheFrame() throws {
+  @Test func `a scale makes overlays smaller with the frame`() throws {
     let text = documentText(
       tracks: videoTracks(#"{"asset": "v", "use": "0..10"}"#),
       #""videoComposition": {"scale": 0.25, "overlays": [{"image": "logo", "inset": 40}, {"text": "x", "size": 40, "width": 400, "x": 21}, {"text": "y"}]}"#
@@ -416,7 +418,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(given.size == 10 && given.width == 100 && plain.size == 10)
   }
 
-  @Test func theSameTextIsTheSameEdit() throws {
+  @Test func `the same text is the same edit`() throws {
     let text = documentText(
       tracks: videoTracks(#"{"asset": "v"}"#, #"{"asset": "w"}"#),
       #""videoComposition": {"transitions": [{"from": "A", "to": "B", "over": "5..6"}]}"#)

@@ -24,7 +24,7 @@ struct MetadataTrackTests {
     }
   }
 
-  @Test func aTextIsShownForAsLongAsItsValueLasts() throws {
+  @Test func `a text is shown for as long as its value lasts`() throws {
     let values = #"{"at": 4, "value": "C"}, {"over": "1..2", "value": "A"}, {"over": "2..3", "value": "B"}"#
     let all = try texts(document(values, composition: overlay(#"{"track": "speed", "prefix": "<", "suffix": ">"}"#)))
     #expect(all.map(\.over) == ["1..2", "2..3", "4..6"])
@@ -44,7 +44,7 @@ struct MetadataTrackTests {
       (#"{"at": "17f", "value": 50}, {"at": "1/3", "value": 0}"#, #", "interpolation": "linear""#, "1/7..4"),
       (#"{"over": "1..7/2", "value": [100, 0]}, {"over": "4+10", "value": [0, 100]}"#, "", "5f+3"),
     ] as [(String, String, String?)])
-  func onlyTheTextsOfFramesCountIfThereAreTooMany(values: String, track: String, over: String?) throws {
+  func `only the texts of frames count if there are too many`(values: String, track: String, over: String?) throws {
     let text = document(
       values, track: track, composition: overlay(#"{"track": "speed", "decimals": 3}"#, over: over))
     let shown = Set(try texts(text).map(\.text))
@@ -58,7 +58,7 @@ struct MetadataTrackTests {
     #expect(found.first?.message.contains("'frameRate'") == true)
   }
 
-  @Test func moreThanEnoughFramesAreRefused() throws {
+  @Test func `more than enough frames are refused`() throws {
     let values = #"{"at": 0, "value": 0}, {"at": 600, "value": 100}"#
     let found = try problems(
       document(
@@ -67,7 +67,7 @@ struct MetadataTrackTests {
     #expect(found.first?.message.contains("'frameRate'") == false)
   }
 
-  @Test func aNumberIsRoundedAndNeverMinusZero() throws {
+  @Test func `a number is rounded and never minus zero`() throws {
     let values = """
       {"at": 0, "value": -0.04}, {"at": 1, "value": 2.25}, {"at": 2, "value": -12.35}, {"at": 3, "value": 1e9},
       {"at": 4, "value": 7}
@@ -80,7 +80,7 @@ struct MetadataTrackTests {
 
   /// A countdown and a stopwatch show each number equally long, at any rate; to the nearest number, the first one and
   /// the last one are shown for half as long.
-  @Test(arguments: [10, 24, 25, 30]) func aCountdownShowsEachNumberEquallyLong(rate: Int) throws {
+  @Test(arguments: [10, 24, 25, 30]) func `a countdown shows each number equally long`(rate: Int) throws {
     func shown(_ value: String, _ rounding: String, decimals: Int = 0) throws -> [String] {
       let text = document(
         #"{"over": "0..6", "value": \#(value)}"#,
@@ -100,7 +100,7 @@ struct MetadataTrackTests {
   }
 
   /// Against the value of each frame, for numbers that rise, fall and stay, between frames too.
-  @Test(arguments: 0..<12) func aNumberThatChangesIsWrittenAnewAtFrames(seed: UInt64) throws {
+  @Test(arguments: 0..<12) func `a number that changes is written anew at frames`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     func number() -> Double { (Double.random(in: -9...9, using: &random) * 100).rounded() / 100 }
     let isLinear = seed % 2 == 1
@@ -140,7 +140,7 @@ struct MetadataTrackTests {
   }
 
   /// The fonts of each text are found before the film is planned.
-  @Test func everyTextThatIsShownHasItsFontsFound() throws {
+  @Test func `every text that is shown has its fonts found`() throws {
     for track in ["", #", "interpolation": "linear""#] {
       let values = #"{"at": 3, "value": 1.5}, {"at": 1, "value": 4}, {"over": "4..5", "value": [2, -3]}"#
       let text = document(
@@ -155,7 +155,7 @@ struct MetadataTrackTests {
     }
   }
 
-  @Test func aCompositorIsGivenTheTracksThatItNames() throws {
+  @Test func `a compositor is given the tracks that it names`() throws {
     let edit = try lowered(
       document(
         #"{"at": 1, "value": 2}, {"over": "2..3", "value": [4, 6]}"#,
@@ -179,7 +179,7 @@ struct MetadataTrackTests {
       try lowered(document(#"{"at": 1, "value": 2}"#, composition: overlay(#"{"track": "speed"}"#))).metadata == nil)
   }
 
-  @Test func theNumbersOfATrackAreAnOpacityAndARotation() throws {
+  @Test func `the numbers of a track are an opacity and a rotation`() throws {
     let values = #"{"over": "1..2", "value": [0, 1]}, {"over": "2..3", "value": 0.5}, {"at": 4, "value": 0.25}"#
     let edit = try lowered(
       document(
@@ -203,7 +203,7 @@ struct MetadataTrackTests {
     }
   }
 
-  @Test func theFilmIsNotLongerForItsMetadata() throws {
+  @Test func `the film is not longer for its metadata`() throws {
     let edit = try lowered(
       document(
         #"{"over": "0..100", "value": "x"}, {"at": 200, "value": "y"}"#, composition: overlay(#"{"track": "speed"}"#)))
@@ -211,7 +211,7 @@ struct MetadataTrackTests {
     #expect(edit.videoComposition.overlays.map(\.over.end) == [MediaTime(seconds: 6)])
   }
 
-  @Test func aTrackThatNothingUsesIsAWarning() throws {
+  @Test func `a track that nothing uses is a warning`() throws {
     let text = document(#"{"at": 0, "value": 1}"#, composition: #""filters": []"#)
     let warnings = try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: standardAssets(), output: nil)
       .warnings
@@ -310,7 +310,7 @@ struct MetadataTrackTests {
   }
 
   /// Nothing is computed for each overlay, each value and each text of a document that wants too many.
-  @Test func aHostileDocumentIsReadInAShortTime() throws {
+  @Test func `a hostile document is read in a short time`() throws {
     let values = (0..<2000).map { #"{"at": \#($0), "value": \#($0 % 50)}"# }.joined(separator: ",")
     let overlays = Array(repeating: #"{"text": {"track": "m"}}"#, count: 3000).joined(separator: ",")
     let found = try problems(

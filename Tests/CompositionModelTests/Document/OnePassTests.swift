@@ -17,7 +17,7 @@ import Testing
       "export": { "to": "a.mp4", "video": { "preset": "fats" }, "audio": { "codec": "pcm" } } }
     """
 
-  @Test func everyProblemIsReportedAtOnceWithThoseOfTheMedia() throws {
+  @Test func `every problem is reported at once with those of the media`() throws {
     var assets = try standardAssets()
     assets["gone"] = nil
     let found = try problems(text, assets: assets, unreadable: ["gone": "there is no file 'gone.mov'"])
@@ -30,7 +30,7 @@ import Testing
     #expect(found.count == 11)
   }
 
-  @Test func parsingAloneReportsEveryProblemOfTheText() {
+  @Test func `parsing alone reports every problem of the text`() {
     do {
       _ = try Document.parse(Array(text.utf8))
       Issue.record("accepted")
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func aProblemDoesNotCauseOthers() throws {
+  @Test func `a problem does not cause others`() throws {
     // The second clip's place depends on the first's length, the transition's cover on both.
     let found = try problems(
       documentText(
@@ -53,7 +53,7 @@ import Testing
     #expect(found.map(\.pointer) == ["/tracks/0/clips/0/use"])
   }
 
-  @Test func aProblemThatLeavesTheTimesKnownHidesNoOther() throws {
+  @Test func `a problem that leaves the times known hides no other`() throws {
     let found = try problems(
       documentText(
         tracks: """
@@ -67,7 +67,7 @@ import Testing
       ])
   }
 
-  @Test func aClipsRampsAreCheckedEvenIfItsUseIsWrong() throws {
+  @Test func `a clip's ramps are checked even if its use is wrong`() throws {
     let found = try problems(
       documentText(
         tracks: """
@@ -104,12 +104,12 @@ import Testing
       ])
   }
 
-  @Test func anAssetThatWasNotProbedIsAProblem() throws {
+  @Test func `an asset that was not probed is a problem`() throws {
     let found = try problems(documentText(tracks: #"[{"clips": [{"asset": "v"}]}]"#), assets: [:])
     #expect(Set(found.map(\.pointer)) == ["/assets/v", "/assets/w", "/assets/mute", "/assets/s", "/assets/logo"])
   }
 
-  @Test func theProblemOfTextThatIsNotJSONHasItsPlace() {
+  @Test func `the problem of text that is not JSON has its place`() {
     do {
       _ = try Document.parse(Array("{\n  \"sheaf\": 1,\n}".utf8))
       Issue.record("accepted")
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func aDocumentOfManyProblemsHasAShortReport() throws {
+  @Test func `a document of many problems has a short report`() throws {
     let clips = Array(repeating: #"{"aset": "v"}"#, count: 20_000).joined(separator: ",")
     let found = try problems(documentText(tracks: "[{\"clips\": [\(clips)]}]"))
     #expect(found.count < 1000)

@@ -16,7 +16,7 @@ import Testing
     try problems(text(clips, sound: sound, type: type)).map { "\($0)" }
   }
 
-  @Test func aClipThatIsCutPlaysTheEndOfItsPartWhenItIsReversed() throws {
+  @Test func `a clip that is cut plays the end of its part when it is reversed`() throws {
     let cut = try clips(#"{"asset": "v", "use": "2..8", "reverse": true, "until": 4}"#)
     #expect("\(cut[0].source) \(cut[0].target)" == "4..8 0..4")
     #expect(try cut[0].sourceTime(at: MediaTime(seconds: 1)) == Rational(7))
@@ -26,7 +26,7 @@ import Testing
     #expect(try clips(#"{"asset": "v", "use": "0..2", "reverse": false, "speed": 2}"#)[0].retiming == nil)
   }
 
-  @Test func theLengthOfAClipFollowsFromItsSpeeds() throws {
+  @Test func `the length of a clip follows from its speeds`() throws {
     func length(_ speed: String, _ use: String = "0..6") throws -> String {
       "\(try clips(#"{"asset": "v", "use": "\#(use)", "speed": \#(speed)}"#)[0].target.duration)"
     }
@@ -40,12 +40,12 @@ import Testing
     #expect(try length(#"[{"value": 0}, {"at": 4, "value": 4}]"#, "0..1") == "7/5")
   }
 
-  @Test func aClipOfLessThanAFrameIsRefused() throws {
+  @Test func `a clip of less than a frame is refused`() throws {
     let found = try messages(#"{"asset": "v", "use": "0..1/100", "speed": [{"value": 1}, {"at": 1, "value": 2}]}"#)
     #expect(found.count == 1 && found[0].contains("/speed") && found[0].contains("less than a frame"), "\(found)")
   }
 
-  @Test func aSplitCurvePlaysAsTheWholeDid() throws {
+  @Test func `a split curve plays as the whole did`() throws {
     let clip = try clips(
       #"{"asset": "v", "use": "0..6", "speed": [{"value": 1}, {"at": 2, "value": 0.5}], "reverse": true}"#)[0]
     var track = CompositionTrack(id: "A", type: .video, clips: [clip])
@@ -65,7 +65,7 @@ import Testing
     #expect(try end.sourceTime(at: end.target.end) == clip.sourceTime(at: clip.target.end))
   }
 
-  @Test func theSoundOfAClipFollowsItsSpeeds() throws {
+  @Test func `the sound of a clip follows its speeds`() throws {
     let curve = #""speed": [{"value": 1}, {"at": 1, "value": 0.5}]"#
     let speed = try SpeedCurve(points: [
       .init(at: .zero, speed: .one), .init(at: MediaTime(seconds: 1), speed: Rational(1, 2)),
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func whatCannotBePlayedIsRefusedWithWhatIsAllowed() throws {
+  @Test func `what cannot be played is refused with what is allowed`() throws {
     let curve = #""speed": [{"value": 1}, {"at": 1, "value": 0.5}]"#
     let cases: [(clip: String, sound: Bool, words: [String])] = [
       (#"{"asset": "v", "use": "0..2", "speed": []}"#, false, ["/tracks/0/clips/0/speed", "0 points", "1 to 1000"]),

@@ -21,7 +21,7 @@ import Testing
       range: try spanning("0", "60"), audio: AudioFormat(sampleRate: 48000, channels: 2, layout: "stereo"))
   }
 
-  @Test func theSoundOfADocumentHasNoneOfItsCaptions() throws {
+  @Test func `the sound of a document has none of its captions`() throws {
     let text = documentText(
       tracks: #"""
         [{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0..10"}]},
@@ -34,7 +34,7 @@ import Testing
     #expect(edit.captions == nil && edit.export.video == nil && edit.composition.track("A.sound") != nil)
   }
 
-  @Test func pitchIsThatOfTheClipOrElseOfItsTrack() throws {
+  @Test func `pitch is that of the clip or else of its track`() throws {
     func pitches(_ clip: String, _ track: String) throws -> [PitchAlgorithm?] {
       try lowered(film(clip: clip, track: track)).composition.track("music")?.clips.map(\.pitch) ?? []
     }
@@ -48,7 +48,7 @@ import Testing
     #expect(edit.composition.track("A.sound")?.clips.first?.pitch == .varispeed)
   }
 
-  @Test func anAudioTrackIsChosenByNumberOrByLanguage() throws {
+  @Test func `an audio track is chosen by number or by language`() throws {
     var assets = try standardAssets()
     assets["s"]?.tracks = [
       try audio("eng", index: 3), try audio("ger", index: 5), try audio(nil, index: 6),
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func panAndFiltersOfAClipAreOnItsOwnTime() throws {
+  @Test func `pan and filters of a clip are on its own time`() throws {
     let key = """
       , "at": 3, "pan": [{"over": "1..2", "value": [-1, 0.5]}],
       "audioFilters": [{"kind": "highPass", "frequency": 80}, {"kind": "delay", "time": 0.25}]
@@ -86,7 +86,7 @@ import Testing
     #expect(clip.audioFilters == [.highPass(frequency: 80, q: 0.707), .delay(time: 0.25)])
   }
 
-  @Test func aTrackIsMixedByANumberRampsOrAnObject() throws {
+  @Test func `a track is mixed by a number, ramps or an object`() throws {
     let mix = """
       "A.sound": [{"over": "0..2", "volume": [0, 1], "pan": [-1, 1]}, {"at": 4, "pan": 0}],
       "music": {"volume": 0.5, "pan": -0.5,
@@ -108,7 +108,7 @@ import Testing
     #expect(edit.loudness == LoudnessTarget(target: -16, truePeak: -1))
   }
 
-  @Test func aTrackNamedLoudnessIsATrack() throws {
+  @Test func `a track named loudness is a track`() throws {
     let text = documentText(
       tracks: #"[{"id": "loudness", "type": "audio", "clips": [{"asset": "s"}]}]"#, #""audioMix": {"loudness": 0.5}"#)
     let mix = try lowered(text).audioMix
@@ -116,7 +116,7 @@ import Testing
     #expect(mix.volumes["loudness"] != nil)
   }
 
-  @Test func lanesOfATrackWithTransitionsBelongTogether() throws {
+  @Test func `lanes of a track with transitions belong together`() throws {
     let tracks = """
       [{"id": "m", "type": "audio", "clips": [
         {"asset": "s", "use": "0..5"}, {"asset": "s", "use": "10..15", "transition": 1}]}]
@@ -152,18 +152,20 @@ import Testing
     ("", #""loudness": {"target": 16}"#, "/audioMix/loudness/target", "from -40 to -5"),
     ("", #""loudness": -16"#, "/audioMix/loudness", "'loudness'"),
   ])
-  func whatIsWrongIsReportedWithItsPlace(_ clip: String, _ mix: String, _ place: String, _ message: String) throws {
+  func `what is wrong is reported with its place`(_ clip: String, _ mix: String, _ place: String, _ message: String)
+    throws
+  {
     let found = try problems(film(clip: clip, mix: mix))
     #expect(found.map(\.pointer) == [place])
     #expect(found.first?.message.contains(message) == true, "\(found)")
   }
 
-  @Test func duckingInACircleIsReported() throws {
+  @Test func `ducking in a circle is reported`() throws {
     let mix = #""music": {"duck": {"under": "voice"}}, "voice": {"duck": {"under": "music"}}"#
     #expect(try problems(film(mix: mix)).map(\.pointer) == ["/audioMix/music/duck", "/audioMix/voice/duck"])
   }
 
-  @Test func channelsWithoutSpeakersGetALayoutByName() throws {
+  @Test func `channels without speakers get a layout by name`() throws {
     var assets = try standardAssets()
     assets["s"]?.tracks[0].audio = AudioFormat(sampleRate: 48000, channels: 16, layout: "16 channels")
     func warnings(_ text: String) throws -> [Problem] {
@@ -181,7 +183,7 @@ import Testing
     #expect(wrong.first?.message.contains("has 6: 5.1") == true)
   }
 
-  @Test func keysOfSoundNeedATrackWithSound() throws {
+  @Test func `keys of sound need a track with sound`() throws {
     let text = documentText(
       tracks:
         #"[{"clips": [{"asset": "v", "track": 1, "language": "deu", "pan": 0, "audioFilters": [], "pitch": "spectral"}]}]"#

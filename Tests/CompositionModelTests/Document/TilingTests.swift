@@ -30,7 +30,7 @@ import Testing
     return (documentText(tracks: "[\(texts.joined(separator: ", "))]"), tracks)
   }
 
-  @Test func instructionsTileTheFilmAndShowTheDocumentsClips() throws {
+  @Test func `instructions tile the film and show the document's clips`() throws {
     var random = SeededRandom(seed: 8)
     for _ in 0..<150 {
       let (text, tracks) = someDocument(&random)
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func transitionsShowBothTracksForAllOfTheirRange() throws {
+  @Test func `transitions show both tracks for all of their range`() throws {
     var random = SeededRandom(seed: 9)
     for _ in 0..<100 {
       let overlap = Int.random(in: 1...6, using: &random)

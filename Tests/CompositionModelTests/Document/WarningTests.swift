@@ -15,20 +15,20 @@ import Testing
 
   private let picture = #"{"id": "A", "clips": [{"asset": "v", "use": "0..10"}]}"#
 
-  @Test func anOrdinaryFilmHasNone() throws {
+  @Test func `an ordinary film has none`() throws {
     #expect(try warnings(film(picture)) == [])
     let bed = #"{"type": "audio", "clips": [{"asset": "s", "use": "0..11"}]}"#
     #expect(try warnings(film(picture, bed)) == [])
   }
 
-  @Test func anAssetThatNothingUses() throws {
+  @Test func `an asset that nothing uses`() throws {
     let document = try Document.parse(Array(film(picture).utf8))
     let warnings = try document.lowerWithWarnings(assets: standardAssets(), output: nil).warnings
     #expect(warnings.contains(Problem(pointer: "/assets/w", message: "nothing uses 'w'")))
     #expect(!warnings.contains { $0.pointer == "/assets/v" })
   }
 
-  @Test func mediaThatMayNotBeAsItsMakerMeantIt() throws {
+  @Test func `media that may not be as its maker meant it`() throws {
     var assets = try standardAssets()
     assets["v"]?.tracks[0].misplayedEdits = [
       MisplayedEdit(range: try MediaTimeRange(start: MediaTime(seconds: 1), duration: MediaTime(seconds: 2)), rate: nil)
@@ -59,13 +59,13 @@ import Testing
     #expect(try found(#"{"clips": [\#(clip)]}"#) == [])
   }
 
-  @Test func musicThatSetsTheFilmsLength() throws {
+  @Test func `music that sets the film's length`() throws {
     let found = try warnings(film(picture, #"{"type": "audio", "clips": [{"asset": "s"}]}"#))
     #expect(found.count == 1 && found[0].hasPrefix("/tracks/1/clips/0: 's' plays for 50 s after the last picture"))
     #expect(try warnings(film(picture, #"{"type": "audio", "clips": [{"asset": "s", "until": "end"}]}"#)) == [])
   }
 
-  @Test func aFirstChapterThatAMovieShowsFromItsStart() throws {
+  @Test func `a first chapter that a movie shows from its start`() throws {
     func found(_ export: String) throws -> [String] {
       try Document.parse(Array(documentText(tracks: "[\(picture)]", export: export).utf8))
         .lowerWithWarnings(assets: standardAssets(), output: nil).warnings.map(\.description)
@@ -81,7 +81,7 @@ import Testing
     #expect(try found(#"{"to": "a.m4v", "chapters": [{"at": 0, "title": "A"}]}"#) == [])
   }
 
-  @Test func aFilmOfHighDynamicRange() throws {
+  @Test func `a film of high dynamic range`() throws {
     var assets = try standardAssets()
     assets["v"] = try SyntheticAssets.video(
       pixelFormat: "yuv420p10le", bitDepth: 10,
@@ -109,7 +109,7 @@ import Testing
     #expect(try lowered(#"{"profile": "high"}"#).format == .yuv420p)
   }
 
-  @Test func aFrameOfThirtySeconds() throws {
+  @Test func `a frame of thirty seconds`() throws {
     let found = try warnings(film(picture, composition: #"{"frameDuration": 30}"#))
     #expect(
       found == [
@@ -122,7 +122,7 @@ import Testing
     ("contain", "[2560, 1440]", nil), ("contain", "[3840, 2160]", "3"), ("contain", "[1280, 9000]", nil),
     ("cover", "[1280, 9000]", "12.5"), ("fill", "[4000, 720]", "3.1"), ("none", "[8000, 8000]", nil),
   ])
-  func aPictureThatIsEnlarged(_ fit: String, _ size: String, _ times: String?) throws {
+  func `a picture that is enlarged`(_ fit: String, _ size: String, _ times: String?) throws {
     let tracks = #"{"clips": [{"asset": "v", "use": "0..1", "fit": "\#(fit)"}, {"asset": "v", "fit": "\#(fit)"}]}"#
     let found = try warnings(film(tracks, composition: #"{"renderSize": \#(size)}"#))
     #expect(found.count == (times == nil ? 0 : 1), "\(found)")
@@ -315,7 +315,7 @@ import Testing
     (#"{"asset": "v", "use": "0..10", "fit": "none"}"#, #"{"asset": "w", "use": "2..4"}"#, true),
     (#"{"asset": "logo", "duration": 10}"#, #"{"asset": "w", "use": "2..4"}"#, false),
   ])
-  func aClipBehindOthers(_ upper: String, _ lower: String, _ isHidden: Bool) throws {
+  func `a clip behind others`(_ upper: String, _ lower: String, _ isHidden: Bool) throws {
     let found = try warnings(film(#"{"clips": [\#(upper)]}"#, #"{"clips": [\#(lower)]}"#))
     #expect(
       found.map { $0.hasPrefix("/tracks/1/clips/0: the clip of 'w' at 0..2 is never visible") }
@@ -327,12 +327,12 @@ import Testing
     (#""ramps": [{"at": 0, "opacity": 0}, {"at": 9, "opacity": 1}]"#, false),
     (#""ramps": [{"over": "0..1", "opacity": [0, 1]}]"#, false),
   ])
-  func aTransparentClip(_ opacity: String, _ isWarned: Bool) throws {
+  func `a transparent clip`(_ opacity: String, _ isWarned: Bool) throws {
     let found = try warnings(film(#"{"clips": [{"asset": "v", "use": "0..10", \#(opacity)}]}"#))
     #expect(found.count == (isWarned ? 1 : 0) && found.allSatisfy { $0.contains("transparent") }, "\(found)")
   }
 
-  @Test func aTrackWithoutVolume() throws {
+  @Test func `a track without volume`() throws {
     let tracks = #"{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0..10"}]}"#
     #expect(
       try warnings(film(tracks, mix: #"{"A.sound": 0}"#)) == [

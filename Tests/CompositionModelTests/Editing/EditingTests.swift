@@ -18,7 +18,7 @@ import Testing
     return track
   }
 
-  @Test func tracksAreAddedNamedAndRemoved() throws {
+  @Test func `tracks are added, named and removed`() throws {
     var composition = Composition()
     #expect(try composition.addTrack(.video) == "video1")
     #expect(try composition.addTrack(.audio) == "audio1")
@@ -39,7 +39,7 @@ import Testing
       ("mov", [(true, nil), (true, nil), (false, nil)], [1, 2]), ("mov", [(false, nil), (false, nil)], [1]),
       ("matroska", [(true, nil), (true, nil)], [1]), ("mpegts", [(true, nil), (true, nil)], [1]),
     ] as [(String, [(Bool, Int?)], [Int])])
-  func anAssetThatIsInsertedWholeSoundsAsPlayersPlayIt(
+  func `an asset that is inserted whole sounds as players play it`(
     container: String, tracks: [(isEnabled: Bool, group: Int?)], played: [Int]
   ) throws {
     var asset = try SyntheticAssets.video()
@@ -57,14 +57,14 @@ import Testing
     #expect(composition.tracks.filter { $0.type == .audio }.flatMap(\.clips).map(\.sourceTrack) == played)
   }
 
-  @Test func anInvalidTimeAppendsAndALaterOneLeavesAGap() throws {
+  @Test func `an invalid time appends and a later one leaves a gap`() throws {
     var track = try track(try piece("v", "0", "2"))
     try track.insert(try piece("w", "1", "3/2"))
     try track.insert(try piece("v", "5", "6"), at: try at("4"))
     #expect(shown(track) == ["v 0..2@0..2", "w 1..3/2@2..5/2", "v 5..6@4..5"])
   }
 
-  @Test func anInsertionSplitsWhatPlaysAndMovesTheRest() throws {
+  @Test func `an insertion splits what plays and moves the rest`() throws {
     var track = try track(try piece("v", "0", "4"), try piece("w", "0", "1"))
     try track.insert(try piece("w", "10", "11"), at: try at("1"))
     #expect(shown(track) == ["v 0..1@0..1", "w 10..11@1..2", "v 1..4@2..5", "w 0..1@5..6"])
@@ -72,7 +72,7 @@ import Testing
     #expect(shown(track) == ["v 0..1@0..1", "w 10..11@1..2", "v 1..2@2..3", "v 2..4@7/2..11/2", "w 0..1@11/2..13/2"])
   }
 
-  @Test func severalRangesAreInsertedTogetherOrNotAtAll() throws {
+  @Test func `several ranges are inserted together or not at all`() throws {
     var track = try track(try piece("v", "0", "4"))
     let before = track
     #expect(throws: EditingError.self) {
@@ -89,7 +89,7 @@ import Testing
     #expect(track == before)
   }
 
-  @Test func removingARangeCutsWhatItMeetsAndPullsTheRestIn() throws {
+  @Test func `removing a range cuts what it meets and pulls the rest in`() throws {
     var track = try track(try piece("v", "0", "4"), try piece("w", "0", "2"))
     try track.remove(try spanning("3", "5"))
     #expect(shown(track) == ["v 0..3@0..3", "w 1..2@3..4"])
@@ -99,7 +99,7 @@ import Testing
     #expect(track.clips.isEmpty)
   }
 
-  @Test func scalingARangeChangesItsSpeedAndItsGaps() throws {
+  @Test func `scaling a range changes its speed and its gaps`() throws {
     var track = try track(try piece("v", "0", "4"))
     try track.insert(try piece("w", "0", "1"), at: try at("5"))
     try track.insert(try piece("v", "9", "10"), at: try at("6"))
@@ -110,7 +110,7 @@ import Testing
     #expect(throws: EditingError.self) { try track.scale(try spanning("3", "9"), to: .zero) }
   }
 
-  @Test func whatChangesOverAClipMovesWithIt() throws {
+  @Test func `what changes over a clip moves with it`() throws {
     var track = try track(try piece("v", "0", "4"), try piece("w", "0", "2"))
     let pan = RampList([
       Ramp(over: try spanning("4", "9/2"), from: -1, to: 1), Ramp(over: try spanning("5", "6"), from: 1, to: 0),
@@ -127,7 +127,7 @@ import Testing
     #expect(track.clips[2].pan?.ramps.map { "\($0.over)" } == ["6..7", "8..10"])
   }
 
-  @Test func aSplitClipOfChangedSpeedPlaysAsBefore() throws {
+  @Test func `a split clip of changed speed plays as before`() throws {
     var track = try track(try piece("v", "0", "3"))
     try track.scale(try spanning("0", "3"), to: try at("7"))
     let whole = try #require(track.clips.first)
@@ -141,13 +141,13 @@ import Testing
     }
   }
 
-  @Test func aStillIsSplitIntoStills() throws {
+  @Test func `a still is split into stills`() throws {
     var track = try track(try piece("logo", "0", "5"))
     try track.remove(try spanning("2", "3"))
     #expect(shown(track) == ["logo 0..0@0..2", "logo 0..0@2..4"])
   }
 
-  @Test func anAssetIsInsertedWithAllItsTracksAndPushesAll() throws {
+  @Test func `an asset is inserted with all its tracks and pushes all`() throws {
     var composition = Composition()
     try composition.insert(try piece("v", "0", "4"))
     try composition.addTrack(.audio, id: "music")
@@ -183,7 +183,7 @@ import Testing
       // Parts of this one are several curves each, as not every part has allowed control points. It is vertical at 5 s.
       (.cubicBezier(x1: 1, y1: 0, x2: 0, y2: 1), 5e-3),
     ] as [(Easing?, Double)])
-  func aCutThroughAClipSplitsTheRampsOfItsPan(_ easing: Easing?, _ tolerance: Double) throws {
+  func `a cut through a clip splits the ramps of its pan`(_ easing: Easing?, _ tolerance: Double) throws {
     let whole = try #require(try panned(easing).clips[0].pan)
     for cut in ["1", "2", "16/3", "77/10", "9", "19/2"] {
       var track = try panned(easing)
@@ -216,7 +216,7 @@ import Testing
     do { return try make() } catch { throw .time(.notNumeric) }
   }
 
-  @Test func whatCannotBeKeptExactlyChangesNothing() throws {
+  @Test func `what cannot be kept exactly changes nothing`() throws {
     var composition = Composition()
     try composition.insert(try piece("v", "0", "4"))
     let before = composition
@@ -226,7 +226,7 @@ import Testing
     #expect(composition == before)
   }
 
-  @Test func aCompatibleTrackHasRoom() throws {
+  @Test func `a compatible track has room`() throws {
     var composition = Composition()
     try composition.insert(try piece("v", "0", "4"))
     #expect(composition.compatibleTrack(.video) == "video1")
@@ -235,7 +235,7 @@ import Testing
     #expect(Composition().compatibleTrack(.audio) == nil)
   }
 
-  @Test func randomEditsKeepClipsApartAndInOrder() throws {
+  @Test func `random edits keep clips apart and in order`() throws {
     var random = SeededRandom(seed: 10)
     func time(_ limit: Int64) -> MediaTime {
       MediaTime(value: Int64.random(in: 0...limit, using: &random), timescale: 6)

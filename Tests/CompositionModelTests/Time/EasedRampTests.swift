@@ -2,7 +2,7 @@ import CompositionModel
 import Testing
 
 @Suite struct EasedRampTests {
-  @Test func aRampGoesAsItsEasingSays() throws {
+  @Test func `a ramp goes as its easing says`() throws {
     let over = try spanning("2", "4")
     let ramps = RampList([Ramp(over: over, from: 0, to: 10, easing: .hold)])
     #expect(try ["1", "2", "399/100", "4", "9"].map { try ramps.value(at: at($0)) } == [1, 0, 0, 10, 10])

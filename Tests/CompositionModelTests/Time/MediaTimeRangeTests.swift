@@ -12,7 +12,7 @@ import Testing
     return (range, Set(start..<start + length))
   }
 
-  @Test func rangesAreTheSetsOfTheirTimes() throws {
+  @Test func `ranges are the sets of their times`() throws {
     var random = SeededRandom(seed: 6)
     for _ in 0..<2000 {
       let (a, inA) = try someRange(&random)
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func aRangeDoesNotContainItsEnd() throws {
+  @Test func `a range does not contain its end`() throws {
     let range = try spanning("4", "9")
     let (first, last) = (try at("4"), try at("9"))
     #expect(range.contains(first) && !range.contains(last))
@@ -44,7 +44,7 @@ import Testing
     #expect(shifted == expected)
   }
 
-  @Test func invalidRangesAreRefused() throws {
+  @Test func `invalid ranges are refused`() throws {
     #expect(throws: TimeError.negativeDuration) { try MediaTimeRange(start: .zero, duration: MediaTime(seconds: -1)) }
     #expect(throws: TimeError.negativeDuration) { try MediaTimeRange(start: MediaTime(seconds: 3), end: .zero) }
     #expect(throws: TimeError.notNumeric) { try MediaTimeRange(start: .invalid, duration: .zero) }

@@ -33,7 +33,7 @@ private struct SlowFraction {
       timescale: Self.timescales.randomElement(using: &random) ?? 1)
   }
 
-  @Test func sumsAndDifferencesAreExact() throws {
+  @Test func `sums and differences are exact`() throws {
     var random = SeededRandom(seed: 1)
     for _ in 0..<2000 {
       let (a, b) = (someTime(&random), someTime(&random))
@@ -44,7 +44,7 @@ private struct SlowFraction {
     }
   }
 
-  @Test func orderAndEqualityAndHashAreByValue() {
+  @Test func `order and equality and hash are by value`() {
     var random = SeededRandom(seed: 2)
     for _ in 0..<2000 {
       let (a, b) = (someTime(&random), someTime(&random))
@@ -58,7 +58,7 @@ private struct SlowFraction {
     #expect(MediaTime(value: 200, timescale: 2) == MediaTime(value: 400, timescale: 4))
   }
 
-  @Test func ratesAndProductsAreExact() throws {
+  @Test func `rates and products are exact`() throws {
     var random = SeededRandom(seed: 3)
     for _ in 0..<2000 {
       let (a, b) = (someTime(&random), someTime(&random))
@@ -71,7 +71,7 @@ private struct SlowFraction {
     }
   }
 
-  @Test func rescalingRoundsHalfAwayFromZeroAndReportsIt() throws {
+  @Test func `rescaling rounds half away from zero and reports it`() throws {
     let cases: [(MediaTime, Int32, Int64, Bool)] = [
       (MediaTime(value: 1, timescale: 2), 1, 1, false), (MediaTime(value: -1, timescale: 2), 1, -1, false),
       (MediaTime(value: 3, timescale: 2), 1, 2, false), (MediaTime(value: -3, timescale: 2), 1, -2, false),
@@ -95,7 +95,7 @@ private struct SlowFraction {
     }
   }
 
-  @Test func aResultThatDoesNotFitIsAnError() throws {
+  @Test func `a result that does not fit is an error`() throws {
     let greatest = try MediaTime(Rational(.max, 1))
     #expect(throws: TimeError.overflow) { try greatest + MediaTime(seconds: 1) }
     #expect(throws: TimeError.overflow) { try greatest + MediaTime(value: 1, timescale: 2) }
@@ -114,7 +114,7 @@ private struct SlowFraction {
     #expect(throws: TimeError.notNumeric) { try MediaTime.invalid.exact }
   }
 
-  @Test func theSpecialTimesAreOrderedAroundTheFiniteOnes() {
+  @Test func `the special times are ordered around the finite ones`() {
     let order: [MediaTime] = [
       .negativeInfinity, MediaTime(value: .min, timescale: 1), .zero, .positiveInfinity, .invalid,
     ]
@@ -125,7 +125,7 @@ private struct SlowFraction {
     #expect(!MediaTime.invalid.isValid && MediaTime.positiveInfinity.isValid && !MediaTime.positiveInfinity.isNumeric)
   }
 
-  @Test func descriptionsReadBackAsTheSameTime() {
+  @Test func `descriptions read back as the same time`() {
     var random = SeededRandom(seed: 5)
     for _ in 0..<500 {
       let time = someTime(&random)
@@ -137,7 +137,7 @@ private struct SlowFraction {
     for text in ["", "1/", "/2", "1/0", "1/-2", "1/2/3", "1.5", "x", " 1"] { #expect(MediaTime(text) == nil) }
   }
 
-  @Test func floorAndCeilingAreIntegersAround() throws {
+  @Test func `floor and ceiling are integers around`() throws {
     for numerator in -20...20 {
       for denominator in 1...7 {
         let value = try Rational(Int128(numerator), Int128(denominator))
