@@ -37,7 +37,7 @@ test: setup ## every test, with a throwaway PostgreSQL; T=Segmenter: those of on
 	scripts/test $(T)
 
 # The rooms whose tests compute in one process.
-QUICK := CompositionModel,Segmenter,Jobs,Wire,ContentStorage,SystemSupport
+QUICK := CompositionModel,EditDocument,Segmenter,Jobs,Wire,ContentStorage,SystemSupport
 
 quick: ## the tests of what is pure, without ffmpeg, PostgreSQL and other programs
 	SHEAF_TEST_ROOMS=$(QUICK) swift build --product sheafPackageTests

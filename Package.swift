@@ -31,6 +31,8 @@ let package = Package(
     // Editing, reading, writing and export from Swift.
     .library(name: "Sheaf", targets: ["Sheaf"]),
     .library(name: "CompositionModel", targets: ["CompositionModel"]),
+    // Documents, read and lowered.
+    .library(name: "EditDocument", targets: ["EditDocument"]),
     // A worker with compositors of one's own.
     .library(name: "SheafWorker", targets: ["SheafWorker"]),
     .executable(name: "sheaf", targets: ["SheafCLI"]),
@@ -48,8 +50,11 @@ let package = Package(
   targets: [
     // Pure: no C, no I/O.
     .target(name: "CompositionModel", swiftSettings: strict),
+    // The JSON document. Pure.
+    .target(name: "EditDocument", dependencies: ["CompositionModel"], swiftSettings: strict),
     .target(name: "RenderTasks", dependencies: ["CompositionModel"], swiftSettings: strict),
-    .target(name: "Segmenter", dependencies: ["CompositionModel", "RenderTasks"], swiftSettings: strict),
+    .target(
+      name: "Segmenter", dependencies: ["CompositionModel", "RenderTasks"], swiftSettings: strict),
 
     // What several rooms need: descriptors, folders, threads, settings, JSON; SHA-256.
     .target(name: "SystemSupport", dependencies: [systemPackage], swiftSettings: strict),
@@ -100,7 +105,8 @@ let package = Package(
     .target(name: "CMemory", cSettings: optimised),
     .target(name: "ContentStorage", dependencies: ["CFiles", "Digest", "SystemSupport"], swiftSettings: strict),
     // What a farm can be asked, and what it answers. Pure; its JSON is that of `--json`.
-    .target(name: "FarmAPI", dependencies: ["CompositionModel", "Digest", "FarmModel"], swiftSettings: strict),
+    .target(
+      name: "FarmAPI", dependencies: ["CompositionModel", "EditDocument", "Digest", "FarmModel"], swiftSettings: strict),
     .target(
       name: "FarmWire",
       dependencies: ["CompositionModel", "Digest", "FarmAPI", "FarmModel", "SystemSupport", "Wire", protobuf],
@@ -108,14 +114,16 @@ let package = Package(
     .target(
       name: "Coordinator",
       dependencies: [
-        "CMemory", "CompositionModel", "RenderTasks", "Segmenter", "FarmAPI", "FarmModel", "FarmWire", "Jobs", "Wire",
+        "CMemory", "CompositionModel", "EditDocument", "RenderTasks", "Segmenter", "FarmAPI", "FarmModel", "FarmWire",
+        "Jobs", "Wire",
         "ContentStorage", "Digest", "SystemSupport", protobuf, logging,
       ],
       swiftSettings: strict),
     .target(
       name: "Client",
       dependencies: [
-        "CompositionModel", "FarmAPI", "FarmModel", "FarmWire", "Wire", "ContentStorage", "Digest", "SystemSupport",
+        "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "FarmWire", "Wire", "ContentStorage", "Digest",
+        "SystemSupport",
         protobuf,
       ],
       swiftSettings: strict),
@@ -123,7 +131,8 @@ let package = Package(
     .target(
       name: "LocalFarm",
       dependencies: [
-        "Client", "Coordinator", "CompositionModel", "FarmAPI", "FarmModel", "Jobs", "Wire", "ContentStorage", "Digest",
+        "Client", "Coordinator", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "Jobs", "Wire",
+        "ContentStorage", "Digest",
         "SystemSupport", logging, subprocess, systemPackage,
       ] + nio,
       swiftSettings: strict),
@@ -144,7 +153,8 @@ let package = Package(
     .target(
       name: "Sheaf",
       dependencies: [
-        "Client", "CompositionModel", "ContentStorage", "Digest", "FarmAPI", "FarmModel", "LocalFarm", "Media",
+        "Client", "CompositionModel", "EditDocument", "ContentStorage", "Digest", "FarmAPI", "FarmModel", "LocalFarm",
+        "Media",
         "RenderTasks", "Renderer", "SheafCompositing", "Stitcher", "SystemSupport", "Wire",
       ],
       swiftSettings: strict),
@@ -153,7 +163,8 @@ let package = Package(
     .executableTarget(
       name: "SheafCLI",
       dependencies: [
-        "Client", "Coordinator", "CompositionModel", "FarmAPI", "FarmModel", "Jobs", "LocalFarm", "Wire",
+        "Client", "Coordinator", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "Jobs", "LocalFarm",
+        "Wire",
         "ContentStorage", "Digest", "SystemSupport", argumentParser, logging, unixSignals,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
@@ -179,10 +190,19 @@ let package = Package(
       name: "TestPrograms", dependencies: ["Digest", "SystemSupport"], path: "Tests/TestPrograms",
       exclude: ["fork-server.c"],
       swiftSettings: strict + optimisedSwift),
+    // Descriptions of media without files, and documents of them.
+    .target(
+      name: "TestEdits", dependencies: ["CompositionModel", "EditDocument"], path: "Tests/TestEdits",
+      swiftSettings: strict),
     .testTarget(
-      name: "CompositionModelTests", dependencies: ["CompositionModel", "TestPrograms"], swiftSettings: strict),
+      name: "CompositionModelTests", dependencies: ["CompositionModel", "TestEdits", "TestPrograms"],
+      swiftSettings: strict),
     .testTarget(
-      name: "SegmenterTests", dependencies: ["Segmenter", "RenderTasks", "CompositionModel", "TestPrograms"],
+      name: "EditDocumentTests", dependencies: ["EditDocument", "CompositionModel", "TestEdits", "TestPrograms"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "SegmenterTests",
+      dependencies: ["Segmenter", "RenderTasks", "CompositionModel", "TestPrograms"],
       swiftSettings: strict),
     // Media files, frames and pieces for the tests of the three rooms that handle them.
     .target(
@@ -195,20 +215,23 @@ let package = Package(
     .testTarget(
       name: "RendererTests",
       dependencies: [
-        "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "CKernels", "CPango", "SheafCompositing",
+        "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "EditDocument", "CKernels", "CPango",
+        "SheafCompositing",
         "SystemSupport", "TestMedia", "TestPrograms",
       ],
       swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "ExactnessTests",
       dependencies: [
-        "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "Digest", "TestMedia", "TestPrograms",
+        "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "EditDocument", "Digest", "TestMedia",
+        "TestPrograms",
       ],
       swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "StitcherTests",
       dependencies: [
-        "Stitcher", "Media", "RenderTasks", "Segmenter", "CompositionModel", "Digest", "TestMedia", "TestPrograms",
+        "Stitcher", "Media", "RenderTasks", "Segmenter", "CompositionModel", "Digest", "TestMedia",
+        "TestPrograms",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -227,7 +250,8 @@ let package = Package(
     .testTarget(
       name: "CoordinatorTests",
       dependencies: nio + [
-        "Coordinator", "Client", "ContentStorage", "CompositionModel", "FarmAPI", "FarmModel", "FarmWire",
+        "Coordinator", "Client", "ContentStorage", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel",
+        "FarmWire",
         "RenderTasks",
         "Segmenter", "Jobs", "Wire", "Digest", "SystemSupport", "TestPrograms", logging, protobuf,
       ],
@@ -240,7 +264,8 @@ let package = Package(
     .testTarget(
       name: "ClientTests",
       dependencies: [
-        "Client", "CompositionModel", "ContentStorage", "FarmAPI", "FarmModel", "FarmWire", "Wire", "Digest",
+        "Client", "CompositionModel", "ContentStorage", "FarmAPI", "FarmModel", "FarmWire", "Wire",
+        "Digest",
         "SystemSupport", "TestCoordinator", "TestPrograms", protobuf,
       ],
       swiftSettings: strict),
@@ -260,7 +285,8 @@ let package = Package(
     .testTarget(
       name: "SheafCLITests",
       dependencies: [
-        "SheafCLI", "Client", "CompositionModel", "FarmAPI", "FarmModel", "Wire", "Digest", "SystemSupport",
+        "SheafCLI", "Client", "CompositionModel", "FarmAPI", "FarmModel", "Wire", "Digest",
+        "SystemSupport",
         "TestCoordinator", "TestPrograms", argumentParser, protobuf, unixSignals,
       ],
       exclude: ["Help"], swiftSettings: strict),
@@ -285,7 +311,7 @@ let package = Package(
       name: "SheafTests",
       dependencies: [
         "Sheaf", "SheafCLI", "SheafWorkerCLI", "ExampleReencode", "ExampleEditing", "ExampleExport", "Client",
-        "CompositionModel", "FarmAPI", "LocalFarm", "TestPrograms", "Wire",
+        "CompositionModel", "EditDocument", "FarmAPI", "LocalFarm", "TestPrograms", "Wire",
       ],
       swiftSettings: strict),
     // Workers with compositors of their own: the example's, and one for failures.

@@ -1,6 +1,7 @@
 package import CompositionModel
 package import ContentStorage
 import Digest
+package import EditDocument
 package import FarmAPI
 import FoundationEssentials
 import Glibc

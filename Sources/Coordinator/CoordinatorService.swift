@@ -33,9 +33,9 @@ package actor CoordinatorService {
   /// The jobs that clients watch.
   nonisolated let watches: JobWatches
 
-  nonisolated let reports: TaskReports
-  nonisolated let claims: TaskClaims
-  nonisolated let workers: ConnectedWorkers
+  private nonisolated let reports: TaskReports
+  private nonisolated let claims: TaskClaims
+  private nonisolated let workerParts: WorkerConnectionHandler.Parts
   private nonisolated let connections = WorkerConnections()
   private nonisolated let planning: JobPlanning
   private nonisolated let housekeeping: Housekeeping
@@ -78,9 +78,12 @@ package actor CoordinatorService {
       inputs: inputs, ends: ends, availability: availability, events: events, logger: logger, now: now)
     claims = TaskClaims(
       store: store, connections: connections, reports: reports, availability: availability, now: now)
-    workers = ConnectedWorkers(
+    let workers = ConnectedWorkers(
       store: store, connections: connections, claims: claims, reports: reports, changes: changes, events: events,
       availability: availability, configuration: configuration, now: now)
+    workerParts = WorkerConnectionHandler.Parts(
+      workers: workers, claims: claims, reports: reports, facts: facts, storage: storage, content: content,
+      configuration: configuration, events: events, logger: logger, now: now)
     let attempts = PlanningAttempts(
       store: store, planner: "\(configuration.name) \(JobSubmission.freshName())",
       renewal: configuration.policy.lease / 3, logger: logger)
@@ -148,7 +151,7 @@ package actor CoordinatorService {
     // One that was admitted just before the drain began, which has ended all that it found.
     if isDraining { throw Self.shuttingDown }
     if hello.role == .worker {
-      try await WorkerConnectionHandler(service: self, connection: connection, hello: hello).run()
+      try await WorkerConnectionHandler(workerParts, connection: connection, hello: hello).run()
       return
     }
     let client = Task { try await ClientConnectionHandler(service: self, connection: connection).run() }

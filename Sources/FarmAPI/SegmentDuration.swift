@@ -1,4 +1,5 @@
 package import CompositionModel
+import EditDocument
 
 /// The approximate length of segments, as a request writes it.
 package enum SegmentDuration {

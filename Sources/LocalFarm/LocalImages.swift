@@ -2,6 +2,7 @@ package import Client
 package import CompositionModel
 import ContentStorage
 import Digest
+import EditDocument
 package import FarmAPI
 import FoundationEssentials
 import SystemSupport

@@ -2,6 +2,7 @@ package import Client
 package import CompositionModel
 import ContentStorage
 package import Digest
+import EditDocument
 package import FarmAPI
 import FarmModel
 import FarmWire

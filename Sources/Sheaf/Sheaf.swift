@@ -15,7 +15,6 @@
 @_exported public import struct CompositionModel.DocumentError
 @_exported public import enum CompositionModel.Easing
 @_exported public import enum CompositionModel.EditingError
-@_exported public import enum CompositionModel.ExportPreset
 @_exported public import struct CompositionModel.Loss
 @_exported public import struct CompositionModel.LossReport
 @_exported public import struct CompositionModel.MediaTime
@@ -41,6 +40,7 @@
 @_exported public import struct CompositionModel.ValueRampList
 @_exported public import enum CompositionModel.VideoCodec
 @_exported public import struct CompositionModel.VideoFormat
+@_exported public import enum EditDocument.ExportPreset
 @_exported public import struct SheafCompositing.MutablePixelBuffer
 @_exported public import struct SheafCompositing.PixelBuffer
 @_exported public import enum SheafCompositing.PixelPlane

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Client
 import CompositionModel
+import EditDocument
 import FarmAPI
 import FoundationEssentials
 import Glibc

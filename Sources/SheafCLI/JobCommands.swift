@@ -2,6 +2,7 @@ import ArgumentParser
 import Client
 import CompositionModel
 import ContentStorage
+import EditDocument
 import FarmAPI
 import FarmModel
 import SwiftProtobuf

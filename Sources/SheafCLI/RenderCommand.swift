@@ -3,6 +3,7 @@ import Client
 import CompositionModel
 import ContentStorage
 import Digest
+import EditDocument
 import FarmAPI
 import FarmModel
 import Glibc

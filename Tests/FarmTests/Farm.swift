@@ -24,15 +24,26 @@ final class Farm: @unchecked Sendable {
     var tasks: [Task]
   }
 
-  /// - Parameter environments: Variables of each worker, besides those that all have.
+  /// - Parameters:
+  ///   - environments: Variables of each worker, besides those that all have.
+  ///   - recorded: A folder of `Tests/Compatibility`, whose database and content store the farm goes on with. Nil: it is
+  ///     a new one.
   init(
-    workers count: Int, slots: Int, mediaRoot: String? = nil, environments: [[String: String]] = []
+    workers count: Int, slots: Int, mediaRoot: String? = nil, environments: [[String: String]] = [],
+    recorded: URL? = nil
   ) async throws {
     files = try Workspace()
     (self.slots, self.mediaRoot) = (slots, mediaRoot)
     database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
     address = "127.0.0.1:\(Int.random(in: 20000...32000))"
     _ = try await Command.output("createdb", database)
+    if let recorded {
+      _ = try await Command.output(
+        "psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file",
+        recorded.appending(path: "database.sql").path, database)
+      _ = try await Command.output(
+        "tar", "--extract", "--file", recorded.appending(path: "store.tar").path, "--directory", files.path(""))
+    }
     var serve = ["serve", "--database", "postgres:///\(database)", "--listen", address, "--store", files.path("store")]
     if let mediaRoot { serve += ["--media-root", mediaRoot] }
     let log = files.path("coordinator.log")

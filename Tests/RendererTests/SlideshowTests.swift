@@ -1,4 +1,5 @@
 import CompositionModel
+import EditDocument
 import Foundation
 import Media
 import RenderTasks

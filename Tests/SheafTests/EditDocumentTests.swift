@@ -2,10 +2,10 @@ import Sheaf
 import TestPrograms
 import Testing
 
-import struct CompositionModel.Document
 import enum CompositionModel.Filter
 import enum CompositionModel.FilterKind
 import enum CompositionModel.TransitionKind
+import struct EditDocument.Document
 
 struct EditDocumentTests {
   @Test(arguments: 0..<40) func `an edit becomes a document and back unchanged`(seed: UInt64) throws {

@@ -65,4 +65,39 @@ struct ArchitectureTests {
     }
     #expect(left.isEmpty, "these import one another in a circle: \(left.keys.sorted())")
   }
+
+  /// By room, and by folder in it, the other folders whose types are named there. Files that are in no folder are in
+  /// the folder "". Of names that two folders have nothing is known, and members are not looked at.
+  private static func named() throws -> [String: [String: Set<String>]] {
+    let sources = repository.appending(path: "Sources")
+    var named: [String: [String: Set<String>]] = [:]
+    for room in try FileManager.default.contentsOfDirectory(atPath: sources.path) {
+      let files = try FileManager.default.subpathsOfDirectory(atPath: sources.appending(path: room).path)
+      var words: [String: Set<Substring>] = [:]
+      var homes: [Substring: Set<String>] = [:]
+      for file in files where file.hasSuffix(".swift") && !file.contains("Generated/") {
+        let folder = file.contains("/") ? String(file.prefix { $0 != "/" }) : ""
+        let text = try String(contentsOf: sources.appending(path: "\(room)/\(file)"), encoding: .utf8)
+        let code = text.replacing(#/(?m)//.*$/#, with: "").replacing(#/"(\\.|[^"\\\n])*"/#, with: "\"\"")
+        words[folder, default: []].formUnion(code.matches(of: #/(?:^|[^.\w])(?<word>[A-Z]\w+)/#).map(\.word))
+        let declared = #/(?m)^(?:[a-z@]\S*\s+)*(?:struct|enum|class|actor|protocol|typealias)\s+(?<name>\w+)/#
+        for match in code.matches(of: declared) { homes[match.name, default: []].insert(folder) }
+      }
+      for (folder, words) in words {
+        let others = words.compactMap { homes[$0] }.filter { $0.count == 1 }.compactMap(\.first)
+        named[room, default: [:]][folder] = Set(others).subtracting([folder])
+      }
+    }
+    return named
+  }
+
+  @Test func `no circle runs through the folders of a room`() throws {
+    for (room, folders) in try Self.named() {
+      var left = folders
+      while let next = left.first(where: { folder in folder.value.allSatisfy { left[$0] == nil } }) {
+        left[next.key] = nil
+      }
+      #expect(left.isEmpty, "\(room): these name types of one another in a circle: \(left.keys.sorted())")
+    }
+  }
 }

@@ -1,3 +1,6 @@
+/// The name of an asset in a document.
+public typealias AssetID = String
+
 /// What a media file contains, exactly: the result of a probe task. Validation and planning use the description alone
 /// and never open the file.
 public struct AssetDescription: Sendable, Hashable, Codable {

@@ -49,3 +49,27 @@ extension AssetDescription {
     return found
   }
 }
+
+extension TrackDescription {
+  /// The title for people. Nil: none that an author has given.
+  public var storedTitle: String? { Self.title(in: metadata) }
+
+  /// The title in what a file states of a track.
+  package static func title(in metadata: [String: String]) -> String? {
+    if let title = metadata["title"], !title.isEmpty { return title }
+    guard let name = metadata["handler_name"], !name.isEmpty, !handlers.contains(name), !name.hasPrefix("Core Media")
+    else { return nil }
+    return name
+  }
+
+  /// What programs write where they have no title.
+  private static let handlers: Set<String> = [
+    "VideoHandler", "SoundHandler", "SubtitleHandler", "DataHandler", "TimeCodeHandler", "TextHandler",
+    "GPAC ISO Video Handler",
+    "GPAC ISO Audio Handler", "Apple Video Media Handler", "Apple Sound Media Handler",
+    "Mainconcept Video Media Handler",
+    "Mainconcept MP4 Video Media Handler", "Mainconcept MP4 Sound Media Handler",
+    "#Mainconcept MP4 Sound Media Handler",
+    "VideoHandle", "SoundHandle", "ISO Media file produced by Google Inc.",
+  ]
+}

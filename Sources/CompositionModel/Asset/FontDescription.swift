@@ -36,19 +36,3 @@ public struct FontDescription: Sendable, Hashable, Codable {
     return next > 0 && characters[next - 1].contains(character)
   }
 }
-
-/// What is not there of the fonts that a text asks for.
-public struct FontFindings: Sendable, Hashable, Codable {
-  /// The family that takes the place of one that is not installed. Nil: it is, or any will do.
-  public var substitute: String?
-  /// The characters that no font has a glyph for, each once, rising.
-  public var missing: [UInt32]
-  /// How large the text is. Nil: it was not measured.
-  public var measure: TextMeasure?
-
-  public init(substitute: String?, missing: [UInt32], measure: TextMeasure? = nil) {
-    self.substitute = substitute
-    self.missing = missing
-    self.measure = measure
-  }
-}

@@ -5,7 +5,7 @@ public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
   case aac, opus, mp3, flac, alac, pcm
 
   /// The codec of a document that names none: the container's first, or that of most films if it is not known.
-  static func standard(in container: Container?) -> AudioCodec { container?.audioCodecs.first ?? .aac }
+  package static func standard(in container: Container?) -> AudioCodec { container?.audioCodecs.first ?? .aac }
 
   /// Every fact about the codec.
   package var definition: any AudioCodecDefinition {
@@ -57,7 +57,9 @@ extension AudioCodecDefinition {
   func greatestBitRate(sampleRate: Int, channels: Int) -> Int? { nil }
 
   /// The keys of `export.audio` for settings that not every codec has.
-  var settingKeys: [String] { [("bitRate", bitRates != nil), ("bitDepth", !bitDepths.isEmpty)].filter(\.1).map(\.0) }
+  package var settingKeys: [String] {
+    [("bitRate", bitRates != nil), ("bitDepth", !bitDepths.isEmpty)].filter(\.1).map(\.0)
+  }
 }
 
 /// A lossless codec that stores integers of 16 or 24 bits, of any rate and number of channels.
@@ -134,7 +136,7 @@ extension AudioSettings {
   package static let channelCounts = [1, 2, 6, 8]
 
   /// The settings of a document that does not give them.
-  static let standard = (channels: 2, bitDepth: 16)
+  package static let standard = (channels: 2, bitDepth: 16)
 
   /// libavcodec's name of the codec, which the header of a piece with these settings carries.
   package var codecName: String { codec.definition.encoderSetup(bitDepth: bitDepth)?.name ?? codec.rawValue }

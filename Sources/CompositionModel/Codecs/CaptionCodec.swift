@@ -19,5 +19,5 @@ public enum CaptionCodec: String, Sendable, Hashable, Codable {
 }
 
 extension Container {
-  var hasTextTracks: Bool { CaptionCodec(self) != nil }
+  package var hasTextTracks: Bool { CaptionCodec(self) != nil }
 }

@@ -9,13 +9,13 @@ public enum Container: String, Sendable, Hashable, Codable, CaseIterable {
 
 extension Container {
   /// The samples a second that it can store, the first of them the default. Nil: those of the codec.
-  var sampleRates: [Int]? { self == .mxf ? [48000] : nil }
+  package var sampleRates: [Int]? { self == .mxf ? [48000] : nil }
 
   /// Whether it can have sound without pictures.
   package var hasSoundAlone: Bool { self != .mxf }
 
   /// The seconds a frame that it can store, if these are few. Nil: any.
-  var frameDurations: [MediaTime]? {
+  package var frameDurations: [MediaTime]? {
     guard self == .mxf else { return nil }
     return [
       MediaTime(value: 1001, timescale: 24000), MediaTime(value: 1, timescale: 24), MediaTime(value: 1, timescale: 25),
@@ -25,7 +25,7 @@ extension Container {
   }
 
   /// Whether it can state how players turn its pictures.
-  var hasTransforms: Bool { [.mp4, .mov, .m4v].contains(self) }
+  package var hasTransforms: Bool { [.mp4, .mov, .m4v].contains(self) }
 
   /// Whether a file can be read from its first byte to its last without going back, as from a pipe.
   /// - Parameter indexFirst: whether its index is at its start.
@@ -40,12 +40,12 @@ extension Container {
 
 extension Container {
   /// A path whose extension is not that of a container. The message is for the document's author.
-  struct UnknownExtension: Error {
-    var message: String
+  package struct UnknownExtension: Error {
+    package var message: String
   }
 
   /// The container for the extension of a path, in upper or lower case.
-  init(path: String) throws(UnknownExtension) {
+  package init(path: String) throws(UnknownExtension) {
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
     let parts = name.split(separator: ".")
     // A name such as `.mp4` has no extension.
@@ -60,5 +60,15 @@ extension Container {
     throw UnknownExtension(
       message: "the output '\(shown)' must end in one of .\(names.joined(separator: ", ."))"
         + (guess.map { "; did you mean '.\($0)'?" } ?? ""))
+  }
+}
+
+extension Container {
+  /// Whether edit lists say which part of the stored pictures and samples is presented, so that a cut may be anywhere.
+  package var hasEditLists: Bool {
+    switch self {
+    case .mp4, .mov, .m4v, .m4a: true
+    case .mkv, .webm, .mxf, .wav, .flac, .mp3, .ogg: false
+    }
   }
 }

@@ -17,13 +17,13 @@ extension RateLimit {
   /// What a document may give as `maxBitRate`, in bits a second.
   static let bitRates = 50_000...800_000_000
   /// What a document may give as `bufferDuration`, in seconds, and its default.
-  static let bufferDurations = (
+  package static let bufferDurations = (
     shortest: MediaTime(value: 1, timescale: 10), longest: MediaTime(seconds: 60),
     standard: MediaTime(seconds: 1)
   )
   /// The fewest frames for which the buffer must suffice. The encoder of a segment has half of it, and a frame must
   /// fit.
-  static let fewestFrames = 4
+  package static let fewestFrames = 4
 
   /// The limit that an encoder of one segment is given, so that the film keeps its own whatever the other segments
   /// take: the film's buffer is at least half full when a segment starts, and again when it ends.

@@ -6,7 +6,7 @@ public enum VideoCodec: String, Sendable, Hashable, Codable, CaseIterable {
 
   /// The codec of a document that names none: the container's first, or that of most films if it is not known or has
   /// none.
-  static func standard(in container: Container?) -> VideoCodec { container?.videoCodecs.first ?? .h264 }
+  package static func standard(in container: Container?) -> VideoCodec { container?.videoCodecs.first ?? .h264 }
 
   /// Every fact about the codec.
   package var definition: any VideoCodecDefinition {
@@ -126,7 +126,7 @@ extension VideoCodecDefinition {
   }
 
   /// The keys of `export.video` for settings that not every codec has.
-  var settingKeys: [String] {
+  package var settingKeys: [String] {
     [
       ("quality", qualities != nil), ("bitRate", bitRates != nil), ("preset", !presets.isEmpty),
       ("profile", !profiles.isEmpty), ("level", !levels.isEmpty),

@@ -80,7 +80,7 @@ extension AudioFilter {
   }
 
   /// The frequency that must be below half the sample rate. Nil: there is none.
-  var frequency: Double? {
+  package var frequency: Double? {
     switch self {
     case .equalizer(let frequency, _, _), .highPass(let frequency, _), .lowPass(let frequency, _): frequency
     case .compressor, .limiter, .delay: nil

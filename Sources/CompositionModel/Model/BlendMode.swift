@@ -10,5 +10,5 @@ public enum BlendMode: String, Sendable, Hashable, Codable, CaseIterable {
   case exclusion, subtract
 
   /// The name in documents of the mode that needs none.
-  static let normal = "normal"
+  package static let normal = "normal"
 }

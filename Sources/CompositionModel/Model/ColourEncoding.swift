@@ -201,7 +201,7 @@ extension VideoFormat {
   /// Whether players would take the colours of a film of this size for others if it had the tags of this video, its
   /// first: it is in BT.601 and the film of high definition, or it is of high definition, has no tags, and the film is
   /// not of high definition.
-  func changesDefinition(in film: PixelSize) -> Bool {
+  package func changesDefinition(in film: PixelSize) -> Bool {
     if film.isHighDefinition { return isInBT601 }
     return !isRGB && !isStill && size.isHighDefinition && colour.primaries == nil && colour.matrix == nil
       && TransferFunction(tag: colour.transfer)?.isHDR != true

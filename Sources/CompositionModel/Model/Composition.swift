@@ -1,49 +1,5 @@
-/// The name of an asset in a document.
-public typealias AssetID = String
 /// The name of a track in a document. The audio of video track `A` is the track `A.sound`.
 public typealias TrackID = String
-
-/// A whole edit: what a document means, with every default filled in. Planning needs the edit and the descriptions of
-/// its assets, and nothing else.
-public struct Edit: Sendable, Hashable, Codable {
-  public var composition: Composition
-  public var videoComposition: VideoComposition
-  public var audioMix: AudioMix
-  public var export: ExportSettings
-  /// Over the film, and its text tracks, in the order of the document. Nil: none.
-  public var captions: [Captions]?
-  /// The tracks whose values compositors are given. Nil: none.
-  public var metadata: [MetadataTrack]?
-  /// The outputs, of which `export` and `captions` are those of the first one with pictures. Nil: there is one output.
-  public var outputs: [EditOutput]?
-
-  public init(
-    composition: Composition, videoComposition: VideoComposition, audioMix: AudioMix, export: ExportSettings
-  ) {
-    self.composition = composition
-    self.videoComposition = videoComposition
-    self.audioMix = audioMix
-    self.export = export
-  }
-
-  /// The part of the composition that is exported: all of it, or the settings' `timeRange`.
-  public var exportedRange: MediaTimeRange {
-    get throws(TimeError) {
-      if let range = export.timeRange { return range }
-      return try MediaTimeRange(start: .zero, end: composition.duration)
-    }
-  }
-
-  /// The frames of the output: exactly ceil(duration of the exported range / frameDuration).
-  public var frameCount: Int {
-    get throws(TimeError) {
-      guard let count = Int(exactly: try (exportedRange.duration / videoComposition.frameDuration).ceiling) else {
-        throw .overflow
-      }
-      return count
-    }
-  }
-}
 
 /// Clips of assets on tracks: AVFoundation's `AVComposition`.
 public struct Composition: Sendable, Hashable, Codable {

@@ -145,7 +145,7 @@ extension Filter {
 
 extension Filter<RampList> {
   /// The same filter with lengths multiplied.
-  func scaled(by scale: Double) -> Filter {
+  package func scaled(by scale: Double) -> Filter {
     func scaled(_ list: RampList) -> RampList {
       RampList(list.ramps.map { Ramp(over: $0.over, from: $0.from * scale, to: $0.to * scale, easing: $0.easing) })
     }

@@ -133,14 +133,14 @@ extension LayerGeometry {
 
 extension Placement {
   /// How many times larger than it is the picture is shown, along the side that is enlarged more.
-  var enlargement: Double {
+  package var enlargement: Double {
     max(
       (matrix.a * matrix.a + matrix.b * matrix.b).squareRoot(), (matrix.c * matrix.c + matrix.d * matrix.d).squareRoot()
     )
   }
 
   /// Whether a part of what is drawn may be within the frame: the smallest upright rectangle around it is.
-  func isWithin(_ frame: PixelSize) -> Bool {
+  package func isWithin(_ frame: PixelSize) -> Bool {
     let (x, y) = (corners.map(\.x), corners.map(\.y))
     return (x.min() ?? 0) < Double(frame.width) && (x.max() ?? 0) > 0 && (y.min() ?? 0) < Double(frame.height)
       && (y.max() ?? 0) > 0
@@ -149,7 +149,7 @@ extension Placement {
 
 extension LayerGeometry {
   /// The times in a range at which a ramp starts or ends, and the range's start.
-  func keyTimes(in range: MediaTimeRange) -> [MediaTime] {
+  package func keyTimes(in range: MediaTimeRange) -> [MediaTime] {
     var ramps = (crop?.ramps.map(\.over) ?? []) + (frame?.ramps.map(\.over) ?? [])
     switch transform {
     case .matrix(let matrices): ramps += matrices.ramps.map(\.over)

@@ -12,7 +12,7 @@ public struct Retiming: Sendable, Hashable, Codable {
   }
 
   /// Nil if the clip plays forwards at one speed.
-  var orNil: Retiming? { isReversed || speed != nil ? self : nil }
+  package var orNil: Retiming? { isReversed || speed != nil ? self : nil }
 }
 
 /// A speed over time, in seconds of the asset a second of the clip: linear from one point to the next, the first
@@ -120,7 +120,7 @@ public struct SpeedCurve: Sendable, Hashable, Codable {
   ///
   /// Where that is while the speed changes, it is in general no fraction: it is then rounded down to whole frames.
   /// - Parameter frame: seconds of a frame of the output.
-  func duration(playing length: Rational, frame: MediaTime) throws(TimeError) -> MediaTime? {
+  package func duration(playing length: Rational, frame: MediaTime) throws(TimeError) -> MediaTime? {
     var played = Rational.zero
     for stretch in try stretches {
       let rest = try length - played
@@ -166,7 +166,7 @@ public struct SpeedCurve: Sendable, Hashable, Codable {
 
   /// Whether every time of the asset that it leads to fits a fraction with room to spare.
   /// - Parameter times: what is added to its times, or what they are multiples of.
-  func isExact(with times: [MediaTime]) throws(TimeError) -> Bool {
+  package func isExact(with times: [MediaTime]) throws(TimeError) -> Bool {
     let finest = Int128(1) << 80
     var (divisions, values) = (Int128(1), Int128(1))
     func divide(_ whole: inout Int128, by denominator: Int128) -> Bool {

@@ -36,7 +36,7 @@ public struct TimedMetadata: Sendable, Hashable, Codable {
   }
 
   /// The value at a time of the range.
-  func value(at time: MediaTime) throws(TimeError) -> MetadataValue {
+  package func value(at time: MediaTime) throws(TimeError) -> MetadataValue {
     switch content {
     case .text(let text): .text(text)
     case .number(let from, let to):

@@ -10,8 +10,23 @@ import SwiftProtobuf
 import Wire
 
 /// Serves one connection of a worker: turns messages into the events of its `WorkerSession`, and the session's effects
-/// into messages and calls of the service. It waits for no store: what the store answers comes back as an event.
+/// into messages and calls of the parts. It waits for no store: what the store answers comes back as an event.
 actor WorkerConnectionHandler {
+  /// What it calls of the coordinator.
+  struct Parts: Sendable {
+    var workers: ConnectedWorkers
+    var claims: TaskClaims
+    var reports: TaskReports
+    var facts: TaskFacts
+    var storage: StorageWatch
+    var content: ContentLocator
+    var configuration: CoordinatorConfiguration
+    var events: FarmEvents
+    var logger: Logger
+    /// Time since any fixed moment.
+    var now: @Sendable () -> Duration
+  }
+
   nonisolated let holder: Holder
   nonisolated let name: String
   nonisolated let slots: Int
@@ -19,7 +34,7 @@ actor WorkerConnectionHandler {
   nonisolated let taskMemory: Int64
   nonisolated let build: String
   nonisolated let connection: WireConnection
-  private nonisolated let service: CoordinatorService
+  private nonisolated let parts: Parts
   private var state: WorkerSession
   /// Why the worker takes no tasks for now, for a person; empty if it takes some.
   private var paused = ""
@@ -41,8 +56,8 @@ actor WorkerConnectionHandler {
   /// How many replies and grants may wait until a worker reads them. One that lets more wait is closed.
   private static let maximumUnsent = 8192
 
-  init(service: CoordinatorService, connection: WireConnection, hello: Sheaf_Hello) {
-    self.service = service
+  init(_ parts: Parts, connection: WireConnection, hello: Sheaf_Hello) {
+    self.parts = parts
     self.connection = connection
     holder = Holder(worker: WorkerID(hello.workerID), session: SessionID(hello.session))
     name = hello.name.isEmpty ? hello.workerID : hello.name
@@ -50,7 +65,7 @@ actor WorkerConnectionHandler {
     taskMemory = hello.taskMemory == 0 ? .max : Int64(clamping: hello.taskMemory)
     build = hello.build
     state = WorkerSession(
-      holder: holder, slots: slots, silence: service.configuration.policy.lease, now: service.now)
+      holder: holder, slots: slots, silence: parts.configuration.policy.lease, now: parts.now())
   }
 
   nonisolated var asEvent: FarmEvent.Worker { FarmEvent.Worker(name: name, id: holder.worker.description) }
@@ -58,12 +73,12 @@ actor WorkerConnectionHandler {
 
   /// Serves the connection until it is closed. Throws a refusal if a later connection of the worker is open.
   func run() async throws {
-    try await service.workers.join(self)
+    try await parts.workers.join(self)
     let result: Result<Void, any Error>
     do {
       let transfers = ContentTransferHandler(
-        content: service.content, connection: connection, minimumFree: service.configuration.minimumFree,
-        waits: { [service] in await service.storage.uploadWaits($0, $1) })
+        content: parts.content, connection: connection, minimumFree: parts.configuration.minimumFree,
+        waits: { [parts] in await parts.storage.uploadWaits($0, $1) })
       try await withThrowingDiscardingTaskGroup { group in
         for try await message in connection.inbound {
           if try await transfers.start(message, in: &group) { continue }
@@ -80,7 +95,7 @@ actor WorkerConnectionHandler {
       result = .failure(error)
     }
     isOver = true
-    await service.workers.leave(self)
+    await parts.workers.leave(self)
     try result.get()
   }
 
@@ -94,7 +109,7 @@ actor WorkerConnectionHandler {
   /// A second has passed.
   func tick() async {
     // On a slow link a heartbeat may wait for a chunk of a result, whose bytes show that the worker is there.
-    await handle(.received(service.now - (ContinuousClock.now - connection.lastReceived)))
+    await handle(.received(parts.now() - (ContinuousClock.now - connection.lastReceived)))
     await handle(.tick)
   }
 
@@ -127,13 +142,13 @@ actor WorkerConnectionHandler {
       }
       let reason = heartbeat.paused.shortened(to: Self.maximumReason)
       if reason != paused {
-        service.events.emit(.workerPaused(asEvent, reason: reason.isEmpty ? nil : reason))
+        parts.events.emit(.workerPaused(asEvent, reason: reason.isEmpty ? nil : reason))
         paused = reason
-        await service.workers.setPause(of: holder, to: pause)
+        await parts.workers.setPause(of: holder, to: pause)
       }
       if !hasHeartbeat {
         hasHeartbeat = true
-        await service.workers.returned(holder, with: Set(renewals.map(\.lease)))
+        await parts.workers.returned(holder, with: Set(renewals.map(\.lease)))
       }
       await handle(
         .heartbeat(
@@ -169,20 +184,20 @@ actor WorkerConnectionHandler {
   }
 
   private func handle(_ event: WorkerSession.Event) async {
-    for effect in state.handle(event, now: service.now) { await carryOut(effect) }
+    for effect in state.handle(event, now: parts.now()) { await carryOut(effect) }
   }
 
   private var pause: String { (paused.isEmpty ? held : paused).shortened(to: Self.maximumReason) }
 
   private func carryOut(_ effect: WorkerSession.Effect) async {
     switch effect {
-    case .renew(let renewals): service.claims.renew(holder, renewals)
+    case .renew(let renewals): parts.claims.renew(holder, renewals)
     case .replyToHeartbeat(let cancelled):
-      await service.reports.forget(cancelled)
+      await parts.reports.forget(cancelled)
       send(.heartbeatReply(.with { $0.cancelled = cancelled.map(\.message) }))
     case .grant(let grant): send(grant)
     case .publish(let lease, let content, let damage):
-      await service.reports.publish(lease, holder, content, damage: damage, worker: name)
+      await parts.reports.publish(lease, holder, content, damage: damage, worker: name)
     case .replyToPublish(let lease, let outcome):
       send(
         .publishReply(
@@ -191,22 +206,22 @@ actor WorkerConnectionHandler {
             $0.outcome = outcome.message
           }))
     case .fail(let lease, let failure, let damagedInput):
-      await service.reports.fail(lease, holder, failure, damagedInput: damagedInput, worker: name)
+      await parts.reports.fail(lease, holder, failure, damagedInput: damagedInput, worker: name)
     case .replyToFailure(let lease): send(.failureReply(.with { $0.lease = lease.message }))
-    case .capacity(let capacity): service.claims.setCapacity(of: holder, to: capacity)
+    case .capacity(let capacity): parts.claims.setCapacity(of: holder, to: capacity)
     case .paused(let reason):
       held = reason
-      await service.workers.setPause(of: holder, to: pause)
+      await parts.workers.setPause(of: holder, to: pause)
     case .close:
-      service.logger.notice("worker closed because it sent nothing", metadata: metadata)
+      parts.logger.notice("worker closed because it sent nothing", metadata: metadata)
       connection.close()
     }
   }
 
   private func send(_ grant: Grant) {
     sending { [self] in
-      await service.reports.granted(grant, build: build)
-      let inputs = try await BlockingWork.run { [content = service.content] in
+      await parts.reports.granted(grant, build: build)
+      let inputs = try await BlockingWork.run { [content = parts.content] in
         grant.inputs.map { Sheaf_Content($0, path: content.sharedPath(of: $0) ?? "") }
       }
       let message = Sheaf_Grant.with {
@@ -221,11 +236,11 @@ actor WorkerConnectionHandler {
         try await connection.send(.grant(message))
       } catch {
         // The worker has not read it: another one may have the task at once.
-        await service.claims.release([grant])
+        await parts.claims.release([grant])
         return
       }
-      let fact = await service.facts.fact(of: grant.lease.task)
-      service.events.emit(.taskGranted(.init(grant.lease.task, fact), worker: name))
+      let fact = await parts.facts.fact(of: grant.lease.task)
+      parts.events.emit(.taskGranted(.init(grant.lease.task, fact), worker: name))
     }
   }
 
@@ -237,7 +252,7 @@ actor WorkerConnectionHandler {
   private func sending(_ body: @escaping @Sendable () async throws -> Void) {
     unsent += 1
     guard unsent <= Self.maximumUnsent else {
-      service.logger.notice("worker closed because it does not read", metadata: metadata)
+      parts.logger.notice("worker closed because it does not read", metadata: metadata)
       connection.close()
       return
     }
@@ -246,7 +261,7 @@ actor WorkerConnectionHandler {
         try await body()
       } catch {
         // The connection is closed: the task that reads it ends the session.
-        service.logger.debug("message not sent", metadata: metadata)
+        parts.logger.debug("message not sent", metadata: metadata)
       }
       self.unsent -= 1
     }

@@ -79,7 +79,7 @@ package final class AudioReader {
   ) -> Bool {
     let timebase = stream.pointee.time_base
     guard format.changes == nil, timebase.num == 1, Int(timebase.den) == format.sampleRate else { return false }
-    let codec = Decoder.codecName(stream.pointee.codecpar)
+    let codec = StoredCodec.name(stream.pointee.codecpar)
     if codec.hasPrefix("pcm_") { return codec != "pcm_dvd" }
     return (codec == "flac" || codec == "alac") && !SampleClock.timeless.contains(container)
   }

@@ -54,7 +54,7 @@ final class Decoder {
     guard let codec = Decoder.codec(of: stream) else {
       throw MediaError(
         .unsupported, operation: "decoding", subject: name,
-        message: "track \(stream.pointee.index) is \(Decoder.codecName(parameters)), which this build cannot decode")
+        message: "track \(stream.pointee.index) is \(StoredCodec.name(parameters)), which this build cannot decode")
     }
     let greatestArea = try Decoder.greatestArea(parameters, name)
     context = try allocated(avcodec_alloc_context3(codec), "making a decoder")
@@ -96,26 +96,12 @@ final class Decoder {
   /// picture, is libvpx's: libavcodec's own ignores the alpha.
   private static func codec(of stream: UnsafeMutablePointer<AVStream>) -> UnsafePointer<AVCodec>? {
     let id = stream.pointee.codecpar.pointee.codec_id
-    if hasAlphaBeside(stream),
+    if StoredCodec.hasAlphaBeside(stream),
       let codec = avcodec_find_decoder_by_name(id == AV_CODEC_ID_VP8 ? "libvpx" : "libvpx-vp9")
     {
       return codec
     }
     return avcodec_find_decoder(id)
-  }
-
-  /// Whether a stream is marked as VP8 or VP9 with alpha.
-  static func hasAlphaBeside(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
-    let id = stream.pointee.codecpar.pointee.codec_id
-    guard id == AV_CODEC_ID_VP8 || id == AV_CODEC_ID_VP9,
-      let entry = av_dict_get(stream.pointee.metadata, "alpha_mode", nil, 0)
-    else { return false }
-    return String(cString: entry.pointee.value) == "1"
-  }
-
-  /// libavcodec's name of the codec.
-  static func codecName(_ parameters: UnsafePointer<AVCodecParameters>) -> String {
-    String(cString: avcodec_get_name(parameters.pointee.codec_id))
   }
 
   /// Whether the decoder leaves what it cannot decode of a picture as it finds it in the buffer. Decoders of other

@@ -102,7 +102,7 @@ extension DecodingSession.Opening {
   fileprivate func stream(of demuxer: Demuxer) throws(MediaError) -> UnsafeMutablePointer<AVStream> {
     let stream = try demuxer.stream(track)
     let parameters = stream.pointee.codecpar!
-    let found = Decoder.codecName(parameters)
+    let found = StoredCodec.name(parameters)
     guard parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO, found == codec,
       MediaTime(stream.pointee.time_base) == timebase
     else {

@@ -56,7 +56,7 @@ package final class StoredPackets: PacketSource {
       let demuxer = try Demuxer(source, name: name, discontinuities: places, liveness: liveness)
       let stream = try demuxer.stream(track)
       try Demuxer.completeFormat(of: stream, in: source, name: name, liveness: liveness)
-      let (found, ticks) = (Decoder.codecName(stream.pointee.codecpar), MediaTime(stream.pointee.time_base))
+      let (found, ticks) = (StoredCodec.name(stream.pointee.codecpar), MediaTime(stream.pointee.time_base))
       guard found == codec ?? found, ticks == timebase ?? ticks else {
         throw MediaError(
           .noTrack, operation: "opening", subject: name,
@@ -85,7 +85,7 @@ package final class StoredPackets: PacketSource {
     }
     self.demuxer = demuxer
     isVideo = stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO
-    let rule = KeyframeRule(stream.pointee.codecpar, hasAlphaBeside: Decoder.hasAlphaBeside(stream))
+    let rule = KeyframeRule(stream.pointee.codecpar, hasAlphaBeside: StoredCodec.hasAlphaBeside(stream))
     types = completesTimes && rule.statesPictureTypes ? rule : nil
     format = try StoredTrackFormat(stream, name: name)
   }

@@ -45,7 +45,7 @@ package final class StoredTrackFormat: @unchecked Sendable {
     }
     try check(result, "opening", name)
     parameters = copy
-    codec = Decoder.codecName(stream.pointee.codecpar)
+    codec = StoredCodec.name(stream.pointee.codecpar)
     timebase = MediaTime(stream.pointee.time_base)
     parameterSets = stream.parameterSets
     frameRates = (stream.pointee.avg_frame_rate, stream.pointee.r_frame_rate)

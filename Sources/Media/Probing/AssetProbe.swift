@@ -130,7 +130,7 @@ package enum AssetProbe {
       let stored = stream.pointee.attached_pic.size
       let size = PixelSize(width: Int(parameters.pointee.width), height: Int(parameters.pointee.height))
       var picture = AttachedPicture(
-        index: Int(stream.pointee.index), codec: Decoder.codecName(parameters),
+        index: Int(stream.pointee.index), codec: StoredCodec.name(parameters),
         size: size.width > 0 && size.height > 0 ? size : nil,
         metadata: [String: String](metadata: stream.pointee.metadata))
       if stored > 0 { picture.byteCount = Int(stored) }

@@ -246,7 +246,7 @@ private final class PacketCounter {
         return
       }
       kind = .vorbis(parser)
-    case _ where Decoder.codecName(parameters).hasPrefix("pcm_") && bits > 0:
+    case _ where StoredCodec.name(parameters).hasPrefix("pcm_") && bits > 0:
       kind = .pcm(bits: bits * channels, header: 0)
     default: kind = .equal
     }

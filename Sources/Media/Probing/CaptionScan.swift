@@ -24,7 +24,7 @@ final class CaptionScan {
   /// - Parameter container: libavformat's name of the file's format.
   init?(_ stream: UnsafeMutablePointer<AVStream>, container: String, name: String) throws(MediaError) {
     let parameters = stream.pointee.codecpar!
-    codec = Decoder.codecName(parameters)
+    codec = StoredCodec.name(parameters)
     guard Self.codecs.contains(codec), let decoder = avcodec_find_decoder(parameters.pointee.codec_id) else {
       return nil
     }

@@ -69,7 +69,7 @@ struct PacketScan {
     self.name = name
     self.liveness = liveness
     let parameters = stream.pointee.codecpar!
-    rule = KeyframeRule(parameters, hasAlphaBeside: Decoder.hasAlphaBeside(stream))
+    rule = KeyframeRule(parameters, hasAlphaBeside: StoredCodec.hasAlphaBeside(stream))
     shown = ShownPictures(parameters)
     headers = ActiveParameterSets(parameters)
     lost = LostPictures(parameters)

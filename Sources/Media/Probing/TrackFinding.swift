@@ -35,7 +35,7 @@ struct TrackFinding {
     let metadata = [String: String](metadata: stream.pointee.metadata)
     let profile = avcodec_profile_name(parameters.pointee.codec_id, parameters.pointee.profile)
     description = TrackDescription(
-      index: index, type: type, codec: Decoder.codecName(parameters), profile: profile.map { String(cString: $0) },
+      index: index, type: type, codec: StoredCodec.name(parameters), profile: profile.map { String(cString: $0) },
       language: metadata["language"].flatMap { $0 == "und" ? nil : $0 },
       isEnabled: !takesDefaultAsEnabled || stream.pointee.disposition & AV_DISPOSITION_DEFAULT != 0,
       timebase: MediaTime(timebase),

@@ -65,7 +65,7 @@ package struct WrittenFile: Sendable {
     for case let stream? in demuxer.streams where stream.pointee.disposition & covers == 0 {
       guard let type = Self.type(of: stream) else { continue }
       streams.append(stream)
-      var track = Track(type: type, codec: Decoder.codecName(stream.pointee.codecpar))
+      var track = Track(type: type, codec: StoredCodec.name(stream.pointee.codecpar))
       if stream.pointee.nb_frames > 0 { track.packetCount = Int(clamping: stream.pointee.nb_frames) }
       track.start = Self.seconds(stream.pointee.start_time, stream)
       if let length = Self.seconds(stream.pointee.duration, stream), length > 0 {

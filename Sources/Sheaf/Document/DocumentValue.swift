@@ -1,4 +1,5 @@
 import CompositionModel
+import EditDocument
 
 // A part of an edit is written as a value of a document, and read from one. What a document has beyond an edit is an
 // error, never left out: an edit that is read and written again renders to the same film.

@@ -1,4 +1,5 @@
 import CompositionModel
+import EditDocument
 
 /// A value that a ramp of a document changes.
 protocol RampValue: Interpolatable, DocumentValue {}

@@ -1,4 +1,5 @@
 import CompositionModel
+import EditDocument
 
 // The tracks of a composition as those of a document. Each clip has its place, and the part of its asset that it plays.
 

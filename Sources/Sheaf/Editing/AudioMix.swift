@@ -1,4 +1,5 @@
 public import CompositionModel
+import EditDocument
 
 /// How the audio tracks are mixed: AVFoundation's `AVAudioMix`. A track that is not in it plays at volume 1 as it is.
 public struct AudioMix: Sendable, Hashable {

@@ -1,4 +1,5 @@
 public import CompositionModel
+import EditDocument
 
 extension Edit {
   /// Captions of a file, such as SRT, WebVTT or ASS, or of the text track of a movie: drawn over the film, or carried

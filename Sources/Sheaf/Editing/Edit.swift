@@ -1,4 +1,5 @@
 public import CompositionModel
+import EditDocument
 
 /// A whole edit: clips on tracks, how their pictures are composited and their sound is mixed, and how the film is
 /// encoded.

@@ -1,4 +1,5 @@
 public import CompositionModel
+import EditDocument
 
 /// How the output is encoded. What is nil has the default of `docs/document.md`, which depends on the container and on
 /// the clips.
@@ -102,7 +103,7 @@ public struct ExportSettings: Sendable, Hashable {
   }
 
   /// What the settings that are not given are: AVFoundation's export presets.
-  public typealias Preset = CompositionModel.PresetChoice
+  public typealias Preset = EditDocument.PresetChoice
 
   /// An asset whose metadata become the film's.
   public enum MetadataSource: Sendable, Hashable {

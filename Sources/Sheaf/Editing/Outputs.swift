@@ -1,4 +1,5 @@
 public import CompositionModel
+import EditDocument
 
 extension ExportSettings {
   /// The kinds of file, by their extensions.

@@ -1,4 +1,5 @@
 public import CompositionModel
+import EditDocument
 
 extension VideoComposition {
   /// A picture, a video or a text that is drawn over the composited frame: what AVFoundation's
@@ -33,7 +34,7 @@ extension VideoComposition {
 
     public typealias Anchor = CompositionModel.Anchor
     /// How numbers of a metadata track are rounded.
-    public typealias NumberRounding = CompositionModel.NumberRounding
+    public typealias NumberRounding = EditDocument.NumberRounding
     /// How the colours of a picture with alpha are stored.
     public typealias AlphaMode = CompositionModel.AlphaMode
 

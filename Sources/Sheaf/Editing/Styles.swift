@@ -1,4 +1,5 @@
 import CompositionModel
+import EditDocument
 
 // The model's own types as values of a document: colours, filters, masks, the styles of transitions, compositors.
 

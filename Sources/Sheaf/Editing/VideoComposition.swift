@@ -1,4 +1,5 @@
 public import CompositionModel
+import EditDocument
 
 /// How the video tracks become one picture at each time: AVFoundation's `AVVideoComposition`.
 ///

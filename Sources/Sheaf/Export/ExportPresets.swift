@@ -1,4 +1,5 @@
 public import CompositionModel
+import EditDocument
 
 extension ExportSettings {
   /// What a preset gives for an edit: AVFoundation's `AVOutputSettingsAssistant`.

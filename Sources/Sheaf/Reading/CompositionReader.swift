@@ -1,4 +1,5 @@
 public import CompositionModel
+import EditDocument
 import FoundationEssentials
 import SystemSupport
 

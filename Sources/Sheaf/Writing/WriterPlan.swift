@@ -1,4 +1,5 @@
 import CompositionModel
+import EditDocument
 import Media
 import RenderTasks
 import Stitcher

@@ -1,3 +1,4 @@
+import TestEdits
 import Testing
 
 @testable import CompositionModel

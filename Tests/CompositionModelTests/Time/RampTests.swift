@@ -1,4 +1,5 @@
 import CompositionModel
+import TestEdits
 import Testing
 
 @Suite struct RampTests {

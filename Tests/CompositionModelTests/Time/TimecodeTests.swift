@@ -1,4 +1,5 @@
 import CompositionModel
+import EditDocument
 import Testing
 
 /// SMPTE ST 12: of 30 and 60 frames a second, numbers are left out so that the timecode keeps the time of day.

@@ -1,4 +1,5 @@
 import CompositionModel
+import EditDocument
 import TestPrograms
 
 /// A JSON text whose values can be changed at random. Numbers keep their digits.

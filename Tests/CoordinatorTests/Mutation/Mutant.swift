@@ -1,6 +1,7 @@
 import CompositionModel
 import ContentStorage
 import Digest
+import EditDocument
 import FarmAPI
 import FarmModel
 import FarmWire

@@ -1,0 +1,102 @@
+import CompositionModel
+import ContentStorage
+import Digest
+import EditDocument
+import FarmAPI
+import FarmModel
+import FoundationEssentials
+import Jobs
+import Wire
+
+/// Turns what a client submits into a job.
+struct JobSubmission: Sendable {
+  private static let maximumName = 256
+
+  private let service: CoordinatorService
+
+  init(_ service: CoordinatorService) {
+    self.service = service
+  }
+
+  /// Answers with the job, or with every problem of the document that can be found without its media. A submission that
+  /// is repeated is answered with the job that it made.
+  func submit(_ submission: Submission) async throws -> SubmissionReply {
+    guard submission.id.utf8.count <= 64, submission.id.utf8.allSatisfy({ (33...126).contains($0) }) else {
+      throw FarmError(.invalid, "a submission must be named by 1 to 64 visible ASCII characters, or not at all")
+    }
+    var (request, problems) = try await read(
+      submission.document, submission.assets, segmentDuration: submission.segmentDuration, output: submission.output)
+    guard problems.isEmpty else { return SubmissionReply(problems: problems) }
+    if submission.strictMedia { request.strictMedia = true }
+    if submission.strict { request.strict = true }
+    let (tasks, encoded) = try await BlockingWork.run { [results = service.results, request] in
+      (try ProbeTasks.make(request, results: results), try request.encoded())
+    }
+    let name = String(submission.name.prefix(Self.maximumName))
+    let new = JobID(Self.freshName())
+    let id = try await service.store.submit(
+      NewJob(
+        id: new, submission: submission.id.isEmpty ? nil : submission.id, name: name, purpose: .render,
+        priority: submission.priority, request: encoded, tasks: tasks))
+    service.memory.used()
+    if id == new {
+      service.events.emit(
+        .jobSubmitted(job: id.description, name: name, files: tasks.count, priority: submission.priority))
+    }
+    return SubmissionReply(job: id.description)
+  }
+
+  /// The request, and the document's problems. An empty document has none: it requests descriptions only. Throws
+  /// `.invalid` if the document is too long or an asset is not available.
+  func read(
+    _ document: Data, _ assets: [SubmittedAsset], segmentDuration: String, output: String
+  ) async throws -> (request: JobRequest, problems: [Problem]) {
+    // It may read files under the media root for their digests, unless `FindMissing` was asked for them before.
+    let read = try await BlockingWork.run(.hashing) { [self] in
+      Result { try examine(document, assets, segmentDuration: segmentDuration, output: output) }
+    }
+    service.memory.used()
+    return try read.get()
+  }
+
+  private func examine(
+    _ document: Data, _ assets: [SubmittedAsset], segmentDuration: String, output: String
+  ) throws -> (request: JobRequest, problems: [Problem]) {
+    guard document.count <= Submission.longestDocument else {
+      throw FarmError(
+        .invalid, "a document of \(document.count) bytes is longer than the limit of \(Submission.longestDocument)")
+    }
+    var request = JobRequest(
+      document: String(decoding: document, as: UTF8.self), segmentDuration: segmentDuration, output: output)
+    for asset in assets {
+      guard service.content.has(asset.content, hint: asset.file) else {
+        throw FarmError(.invalid, "asset \"\(asset.id)\" (\(asset.content.digest)) was not uploaded")
+      }
+      request.assets.append(.init(id: asset.id, path: asset.path, content: asset.content))
+    }
+    if document.isEmpty { return (request, []) }
+    do {
+      // Bytes that are no UTF-8 are reported where they are.
+      let isText = String(validating: document, as: UTF8.self) != nil
+      let parsed =
+        isText
+        ? try request.document.read() : try Document.examine([UInt8](document), output: request.document.output)
+      let names = Set(parsed.compositors.map(\.compositor.name)).sorted()
+      if !names.isEmpty { request.compositors = names }
+      if parsed.hasOutputs { request.outputs = parsed.outputFiles }
+      let submitted = Set(assets.map(\.id))
+      let absent = parsed.assetPaths.filter { !submitted.contains($0.id) }.map {
+        Problem(pointer: $0.pointer, message: "the file \($0.path) was not submitted")
+      }
+      return (request, parsed.problems + absent)
+    } catch {
+      return (request, error.problems)
+    }
+  }
+
+  /// Twelve random letters and digits: hard to guess and easy to type.
+  static func freshName() -> String {
+    let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz")
+    return String((0..<12).map { _ in letters[Int.random(in: letters.indices)] })
+  }
+}

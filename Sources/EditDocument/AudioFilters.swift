@@ -1,0 +1,67 @@
+import CompositionModel
+
+/// A filter of sound as written.
+struct AudioFilterEntry: Sendable {
+  var filter: AudioFilter
+  var pointer: JSONPointer
+
+  /// The most filters of one clip or of one track.
+  static let greatestCount = 16
+
+  static let instead = [
+    "type": "did you mean 'kind'?", "name": "did you mean 'kind'?", "freq": "did you mean 'frequency'?",
+    "f": "did you mean 'frequency'?", "width": "did you mean 'q'?", "level": "did you mean 'threshold' or 'limit'?",
+    "delay": "did you mean 'time'?", "seconds": "did you mean 'time'?", "ceiling": "did you mean 'limit'?",
+  ]
+}
+
+extension DocumentReader {
+  /// Reads filters of sound.
+  mutating func audioFilters(_ value: JSONValue?) -> [AudioFilterEntry] {
+    let items = items(value, "filters of sound, such as {\"kind\": \"highPass\", \"frequency\": 80}")
+    if let value, items.count > AudioFilterEntry.greatestCount {
+      problems.add(value.pointer, "\(items.count) filters; at most \(AudioFilterEntry.greatestCount) are allowed")
+      return []
+    }
+    return items.compactMap { audioFilter($0) }
+  }
+
+  /// Nil and a problem if the filter cannot be used.
+  private mutating func audioFilter(_ value: JSONValue) -> AudioFilterEntry? {
+    guard case .object(let members) = value.content, let written = members.first(where: { $0.key == "kind" }) else {
+      let keys = Set(AudioFilterKind.allCases.flatMap { $0.parameters.map(\.key) }).sorted()
+      if let fields = fields(value, "a filter of sound", keys: ["kind"] + keys, instead: AudioFilterEntry.instead) {
+        _ = required(fields, "kind", "a filter of sound")
+      }
+      return nil
+    }
+    let kind: AudioFilterKind? = choice(written.value, "kind of filter of sound")
+    guard let kind else { return nil }
+    let noun = "a filter '\(kind.rawValue)'"
+    let keys = ["kind"] + kind.parameters.map(\.key)
+    guard let fields = fields(value, noun, keys: keys, instead: AudioFilterEntry.instead) else { return nil }
+    let found = problems.count
+    var values: [Double] = []
+    for parameter in kind.parameters {
+      let written = parameter.standard == nil ? required(fields, parameter.key, noun) : fields[parameter.key]
+      let isLevel = AudioFilterKind.levels.contains(parameter.key)
+      let value = isLevel ? decibels(written, in: parameter.range) : number(written, in: parameter.range)
+      values.append(value ?? parameter.standard ?? 0)
+    }
+    guard problems.count == found else { return nil }
+    return AudioFilterEntry(filter: AudioFilter(kind, values), pointer: fields.pointer)
+  }
+}
+
+extension Lowering {
+  /// Reports filters whose frequency the output's sound cannot have.
+  mutating func checkAudioFilters(sampleRate: Int) {
+    let ofClips = document.tracks.flatMap(\.clips).flatMap(\.sound.filters)
+    for entry in ofClips + document.audioMix.tracks.flatMap(\.filters) {
+      guard let frequency = entry.filter.frequency, frequency * 2 >= Double(sampleRate) else { continue }
+      problems.add(
+        entry.pointer.key("frequency"),
+        "\(plain(frequency)) Hz is not below \(plain(Double(sampleRate) / 2)) Hz, half the sample rate of the output")
+    }
+  }
+}

@@ -1,0 +1,209 @@
+import CompositionModel
+
+/// `audioMix` as written.
+struct AudioMixEntry: Sendable {
+  var tracks: [TrackMixEntry] = []
+  var loudness: LoudnessTarget?
+
+  /// The member of `audioMix` that is no track, unless a track has this name.
+  static let loudnessKey = "loudness"
+  static let loudnessKeys = ["target", "truePeak"]
+  static let loudnessInstead = [
+    "lufs": "did you mean 'target'?", "integrated": "did you mean 'target'?", "peak": "did you mean 'truePeak'?",
+    "tp": "did you mean 'truePeak'?", "volume": "no track is named 'loudness'; it is the loudness of the whole film",
+  ]
+  static let targets = -40.0 ... -5
+  static let truePeaks = -20.0...0
+}
+
+/// A member of `audioMix` as written: how one track is mixed.
+struct TrackMixEntry: Sendable {
+  var track: TrackID
+  /// On the composition's timeline.
+  var volume: [RampEntry] = []
+  /// On the composition's timeline.
+  var pan: [RampEntry] = []
+  var filters: [AudioFilterEntry] = []
+  var ducking: Ducking?
+  var pointer: JSONPointer
+
+  static let keys = ["volume", "pan", "filters", "duck"]
+  static let instead = [
+    "gain": "did you mean 'volume'?", "ramps": "did you mean 'volume'?", "balance": "did you mean 'pan'?",
+    "ducking": "did you mean 'duck'?", "sidechain": "did you mean 'duck'?", "taps": "did you mean 'filters'?",
+    "pitch": "'pitch' is a key of tracks and clips",
+  ]
+  static let duckingKeys = ["under", "by", "threshold", "attack", "hold", "release"]
+  static let duckingInstead = [
+    "track": "did you mean 'under'?", "key": "did you mean 'under'?", "amount": "did you mean 'by'?",
+    "gain": "did you mean 'by'?", "depth": "did you mean 'by'?",
+  ]
+}
+
+extension RampEntry.Quantity {
+  /// 1 leaves the samples as they are.
+  static let volume = Self(key: "volume", range: 0...10, notYet: [], hasDecibels: true)
+  /// 0 leaves the samples as they are.
+  static let pan = Self(key: "pan", range: -1...1, notYet: [])
+}
+
+extension DocumentReader {
+  /// Reads `audioMix`. The tracks must be declared already.
+  mutating func audioMix(_ value: JSONValue?) -> AudioMixEntry {
+    var mix = AudioMixEntry()
+    for (track, value) in members(value, "volumes by track, such as {\"music\": \"-6dB\"}") {
+      if track == AudioMixEntry.loudnessKey, names.tracks[track] == nil {
+        mix.loudness = loudness(value)
+        continue
+      }
+      checkTrack(track, .audio, at: value.pointer)
+      mix.tracks.append(trackMix(track, value))
+    }
+    checkDucking(mix.tracks)
+    return mix
+  }
+
+  private mutating func trackMix(_ track: TrackID, _ value: JSONValue) -> TrackMixEntry {
+    var entry = TrackMixEntry(track: track, pointer: value.pointer)
+    switch value.content {
+    case .number, .string: entry.volume = mixRamps(value, of: .volume)
+    case .object:
+      guard let fields = fields(value, "a track's mix", keys: TrackMixEntry.keys, instead: TrackMixEntry.instead)
+      else { return entry }
+      entry.volume = mixRamps(fields["volume"], of: .volume)
+      entry.pan = mixRamps(fields["pan"], of: .pan)
+      entry.filters = audioFilters(fields["filters"])
+      entry.ducking = fields["duck"].flatMap { ducking($0, of: track) }
+    case .array: (entry.volume, entry.pan) = volumesAndPans(value)
+    case .boolean, .null:
+      problems.add(
+        value.pointer,
+        "\(value.shown) should be a volume, ramps or an object with the keys \(list(TrackMixEntry.keys)); "
+          + DocumentReader.volumes(RampEntry.Quantity.volume.range))
+    }
+    return entry
+  }
+
+  /// One number from beginning to end, or ramps.
+  private mutating func mixRamps(_ value: JSONValue?, of quantity: RampEntry.Quantity) -> [RampEntry] {
+    guard let value else { return [] }
+    switch value.content {
+    case .number, .string:
+      return number(value, of: quantity).map {
+        [RampEntry(place: .at(.seconds(.zero)), from: $0, to: $0, pointer: value.pointer)]
+      } ?? []
+    default: return ramps(value, of: quantity)
+    }
+  }
+
+  /// Ramps of which each changes the volume, the pan, or both.
+  private mutating func volumesAndPans(_ value: JSONValue) -> (volume: [RampEntry], pan: [RampEntry]) {
+    var (volumes, pans): ([RampEntry], [RampEntry]) = ([], [])
+    for item in items(value, "ramps") {
+      let keys = RampEntry.keys + [RampEntry.Quantity.volume.key, RampEntry.Quantity.pan.key]
+      guard let fields = fields(item, "a ramp of volume or pan", keys: keys) else { continue }
+      if !fields.has(RampEntry.Quantity.pan.key) { _ = required(fields, "volume", "a ramp of volume") }
+      let time = rampTime(fields, mayBeNegative: false)
+      func ramp(_ quantity: RampEntry.Quantity, _ reader: inout DocumentReader) -> RampEntry? {
+        guard fields.has(quantity.key), let values = reader.rampNumbers(fields, of: quantity), let time else {
+          return nil
+        }
+        return RampEntry(
+          place: time.place, from: values.from, to: values.to, easing: time.easing, pointer: fields.pointer)
+      }
+      if let ramp = ramp(.volume, &self) { volumes.append(ramp) }
+      if let ramp = ramp(.pan, &self) { pans.append(ramp) }
+    }
+    return (volumes, pans)
+  }
+
+  private mutating func ducking(_ value: JSONValue, of track: TrackID) -> Ducking? {
+    let noun = "'duck'"
+    guard
+      let fields = fields(
+        value, noun, keys: TrackMixEntry.duckingKeys, instead: TrackMixEntry.duckingInstead)
+    else { return nil }
+    let found = problems.count
+    var levels = DuckingLevels()
+    levels.by = decibels(fields["by"], in: -60...0) ?? levels.by
+    levels.threshold = decibels(fields["threshold"], in: -80...0) ?? levels.threshold
+    levels.attack = number(fields["attack"], in: 0...10) ?? levels.attack
+    levels.hold = number(fields["hold"], in: 0...10) ?? levels.hold
+    levels.release = number(fields["release"], in: 0...30) ?? levels.release
+    guard let written = required(fields, "under", noun), let under = string(written) else { return nil }
+    if under == track {
+      problems.add(written.pointer, "a track cannot be lowered under itself")
+    } else {
+      checkTrack(under, .audio, at: written.pointer)
+    }
+    return problems.count == found ? Ducking(under: under, levels: levels) : nil
+  }
+
+  /// Reports tracks that would be lowered under each other in a circle.
+  private mutating func checkDucking(_ tracks: [TrackMixEntry]) {
+    let pairs = tracks.compactMap { entry in entry.ducking.map { (entry.track, $0.under) } }
+    let unders = Dictionary(pairs) { first, _ in first }
+    var visited: Set<TrackID> = []
+    var circular: Set<TrackID> = []
+    for entry in tracks where entry.ducking != nil {
+      var path: [TrackID] = []
+      var track: TrackID? = entry.track
+      while let next = track, visited.insert(next).inserted {
+        path.append(next)
+        track = unders[next]
+      }
+      if let track, let first = path.firstIndex(of: track) { circular.formUnion(path[first...]) }
+    }
+    for entry in tracks where entry.ducking != nil && circular.contains(entry.track) {
+      problems.add(
+        entry.pointer.key("duck"),
+        "'\(entry.track.shortened)' is lowered under '\(unders[entry.track]?.shortened ?? "")', which is lowered under "
+          + "'\(entry.track.shortened)' in turn")
+    }
+  }
+
+  private mutating func loudness(_ value: JSONValue) -> LoudnessTarget? {
+    guard
+      let fields = fields(
+        value, "'loudness'", keys: AudioMixEntry.loudnessKeys, instead: AudioMixEntry.loudnessInstead)
+    else { return nil }
+    let target = number(required(fields, "target", "'loudness'"), in: AudioMixEntry.targets)
+    let truePeak = decibels(fields["truePeak"], in: AudioMixEntry.truePeaks) ?? -1
+    return target.map { LoudnessTarget(target: $0, truePeak: truePeak) }
+  }
+}
+
+extension Lowering {
+  /// The mix on the composition's timeline.
+  mutating func lowerAudioMix() -> AudioMix {
+    var mix = AudioMix(loudness: document.audioMix.loudness)
+    for entry in document.audioMix.tracks {
+      if let ramps = timeline(entry.volume), !ramps.isEmpty {
+        mix.volumes[entry.track] = RampList(ramps.map(\.ramp))
+      }
+      if let ramps = timeline(entry.pan), !ramps.isEmpty { mix.pans[entry.track] = centred(ramps, from: .zero) }
+      if !entry.filters.isEmpty { mix.filters[entry.track] = entry.filters.map(\.filter) }
+      mix.ducking[entry.track] = entry.ducking
+    }
+    for track in tracks where !track.transitions.isEmpty && (track.entry.type == .audio || track.entry.hasSound) {
+      guard let first = track.audioLanes.first else { continue }
+      let (volume, pan) = (mix.volumes[first], mix.pans[first])
+      for (lane, id) in zip(track.clips.lanes, track.audioLanes) {
+        mix.volumes[id] = volume
+        mix.pans[id] = pan
+        mix.fades[id] = track.fades(lane.id)
+        if id != first { mix.lanes[id] = first }
+      }
+    }
+    return mix
+  }
+
+  /// Ramps of pan that start at `start`. Before the first the value is that which it starts with.
+  mutating func centred(_ ramps: [PlacedRamp], from start: MediaTime) -> RampList? {
+    guard let first = ramps.first else { return nil }
+    return exact(at: first.pointer) { () throws(TimeError) in
+      let list = try RampList(ramps.map(\.ramp)).shifted(by: start)
+      return RampList(try RampList.constant(first.ramp.from).ramps + list.ramps)
+    }
+  }
+}

@@ -1,0 +1,288 @@
+public import CompositionModel
+
+/// Captions as written: a file, or an asset with a text track, that is drawn over the film or carried as a track of the
+/// output.
+struct CaptionsEntry: Sendable {
+  enum Use: String, Sendable, CaseIterable {
+    case picture, track
+  }
+
+  /// Nil if the document gives none, or one that it does not declare.
+  var asset: AssetID?
+  var use: Use
+  /// When `part` starts; without it, when the asset's time zero is.
+  var at: WrittenTime?
+  var part: WrittenRange?
+  var font: String?
+  var isBold = false
+  var isItalic = false
+  var size: Double?
+  var color: Color?
+  var outline: Double?
+  var outlineColor: Color?
+  var anchor: Anchor?
+  var margin: Int?
+  var sideMargin: Int?
+  var track = CaptionTrack()
+  /// The keys of the style that are written.
+  var styleKeys: [String]
+  var pointer: JSONPointer
+
+  static let keys = ["asset", "as", "use", "at"]
+  static let keysOfStyle = [
+    "font", "bold", "italic", "size", "color", "outline", "outlineColor", "anchor", "margin", "sideMargin",
+  ]
+  static let keysOfTracks = TrackLabel.keys + ["default"]
+  static let instead = [
+    "file": "did you mean 'asset'?", "src": "did you mean 'asset'?", "path": "did you mean 'asset'?",
+    "start": "did you mean 'at'?", "offset": "did you mean 'at'?", "delay": "did you mean 'at'?",
+    "burn": "captions are drawn unless \"as\": \"track\" is given", "lang": "did you mean 'language'?",
+    "fontsize": "did you mean 'size'?", "position": "did you mean 'anchor'?", "inset": "did you mean 'margin'?",
+    "marginx": "did you mean 'sideMargin'?", "horizontalmargin": "did you mean 'sideMargin'?",
+    "marginl": "did you mean 'sideMargin'?", "marginr": "did you mean 'sideMargin'?",
+    "marginv": "did you mean 'margin'?", "marginy": "did you mean 'margin'?",
+    "style": "the keys of the style are \(CaptionsEntry.keysOfStyle.joined(separator: ", "))",
+  ]
+
+  /// The most captions of a film, drawn and carried together.
+  static let greatestCount = 32
+
+  /// The most captions of all text tracks of the output together, and their bytes.
+  static let greatestTracks = 40_000
+  static let greatestTracksSize = 4 << 20
+
+  static let standardFont = "sans-serif"
+  static let margins = 0...4096
+
+  /// What is drawn, if the file has no styles of its own. Sizes that are not written are parts of the frame's height.
+  /// - Parameter scale: the size of the film to that for which sizes are written.
+  func style(frame height: Int, scale: Double) -> CaptionStyle {
+    let height = Double(height)
+    func scaled(_ length: Int) -> Int { Int((Double(length) * scale).rounded()) }
+    return CaptionStyle(
+      font: font ?? Self.standardFont, isBold: isBold, isItalic: isItalic,
+      size: size.map { $0 * scale } ?? max(1, (height / 18).rounded()), color: color ?? .white,
+      outline: outline.map { $0 * scale } ?? max(1, (height / 360).rounded()), outlineColor: outlineColor ?? .black,
+      anchor: anchor ?? .bottom,
+      margin: margin.map(scaled) ?? Int((height / 27).rounded()), sideMargin: sideMargin.map(scaled))
+  }
+}
+
+extension DocumentReader {
+  /// Reads `captions`.
+  mutating func captions(_ value: JSONValue?) -> [CaptionsEntry] {
+    let written = items(value, "captions")
+    if let value, written.count > CaptionsEntry.greatestCount {
+      problems.add(
+        value.pointer, "\(written.count) captions; a film has at most \(CaptionsEntry.greatestCount) of them")
+      return []
+    }
+    return written.compactMap { caption($0) }
+  }
+
+  private mutating func caption(_ value: JSONValue) -> CaptionsEntry? {
+    guard
+      let fields = fields(
+        value, "captions", keys: CaptionsEntry.keys + CaptionsEntry.keysOfStyle + CaptionsEntry.keysOfTracks,
+        instead: CaptionsEntry.instead)
+    else { return nil }
+    let use: CaptionsEntry.Use? = choice(fields["as"], "use of captions")
+    var entry = CaptionsEntry(
+      asset: asset(required(fields, "asset", "captions")), use: use ?? .picture,
+      at: time(fields["at"], mayBeNegative: true),
+      styleKeys: CaptionsEntry.keysOfStyle.filter { fields.has($0) }, pointer: value.pointer)
+    entry.part = range(fields["use"])
+    entry.font = name(fields["font"], "a font")
+    entry.isBold = boolean(fields["bold"]) ?? false
+    entry.isItalic = boolean(fields["italic"]) ?? false
+    entry.size = number(fields["size"], in: OverlayEntry.fontSizes)
+    entry.color = color(fields["color"])
+    entry.outline = number(fields["outline"], in: TextStyleKeys.outlines)
+    entry.outlineColor = color(fields["outlineColor"])
+    entry.anchor = choice(fields["anchor"], "anchor")
+    entry.margin = integer(fields["margin"], in: CaptionsEntry.margins)
+    entry.sideMargin = integer(fields["sideMargin"], in: CaptionsEntry.margins)
+    entry.track = captionTrack(fields)
+    let foreign = entry.use == .picture ? CaptionsEntry.keysOfTracks : CaptionsEntry.keysOfStyle
+    if use != nil || !fields.has("as") {
+      for key in foreign where fields.has(key) {
+        problems.add(
+          fields.pointer.key(key),
+          entry.use == .picture
+            ? "'\(key)' is for captions that are a track of the output: \"as\": \"track\""
+            : "'\(key)' is for captions that are drawn; a player decides how a track looks")
+      }
+    }
+    return entry
+  }
+
+  /// Reads `language`, `title` and `default`.
+  mutating func captionTrack(_ fields: Fields) -> CaptionTrack {
+    CaptionTrack(label: trackLabel(fields) ?? TrackLabel(), isDefault: boolean(fields["default"]) ?? false)
+  }
+}
+
+extension Document {
+  /// The captions that the film draws, for which fonts are found. The sizes of the style are not those of the film.
+  public var drawnCaptions: [(asset: AssetID, style: CaptionStyle)] {
+    captions.compactMap { entry in
+      guard entry.use == .picture, let asset = entry.asset else { return nil }
+      return (
+        asset,
+        CaptionStyle(
+          font: entry.font ?? CaptionsEntry.standardFont, isBold: entry.isBold, isItalic: entry.isItalic, size: 1,
+          outline: 0,
+          margin: 0)
+      )
+    }
+  }
+}
+
+extension Lowering {
+  /// The text track of an asset, with its captions. Nil and a problem if there is none.
+  mutating func captions(
+    of asset: AssetDescription, _ id: AssetID, at pointer: JSONPointer
+  ) -> (TrackDescription, CaptionsFormat)? {
+    guard let track = asset.defaultTrack(.subtitle) else {
+      if let failure = asset.failures?.first(where: { $0.type == .subtitle }) {
+        problems.add(
+          pointer.key("asset"), "the captions of '\(id.shortened)' cannot be read: \(failure.message)")
+        return nil
+      }
+      problems.add(
+        pointer.key("asset"),
+        "'\(id.shortened)' has no captions; a file of captions is of the kind SRT, WebVTT, ASS or SSA, and a movie may "
+          + "have a text track")
+      return nil
+    }
+    guard let format = track.captions else {
+      problems.add(
+        pointer.key("asset"),
+        "the captions of '\(id.shortened)' are pictures (\(track.codec)) or cannot be read; captions of text can be "
+          + "used"
+      )
+      return nil
+    }
+    return (track, format)
+  }
+
+  /// Reports text tracks of the output that have too many captions together.
+  mutating func checkSize(_ captions: [Captions]) {
+    var (count, size) = (0, 0)
+    var timelines: [AssetID: CaptionTimeline] = [:]
+    for captions in captions {
+      guard case .track = captions.use,
+        let format = assets[captions.asset]?.tracks.first(where: { $0.index == captions.sourceTrack })?.captions,
+        let used = exact(at: .root, { () throws(TimeError) in try captions.used })
+      else { continue }
+      // Captions are always of an asset's default text track.
+      let timeline = timelines[captions.asset] ?? CaptionTimeline(format.events)
+      timelines[captions.asset] = timeline
+      let events = timeline.events(in: used)
+      count += events.count
+      size += format.header.utf8.count + events.reduce(0) { $0 + $1.fields.utf8.count }
+      guard count > CaptionsEntry.greatestTracks || size > CaptionsEntry.greatestTracksSize else { continue }
+      problems.add(
+        .root,
+        "the text tracks of the output have too many captions: at most \(CaptionsEntry.greatestTracks) of "
+          + "\(CaptionsEntry.greatestTracksSize) bytes together are allowed")
+      return
+    }
+  }
+}
+
+extension Lowering {
+  /// The captions on the film's timeline.
+  mutating func lowerCaptions(frame: PixelSize?, _ export: ExportSettings?) -> [Captions] {
+    var captions: [Captions] = []
+    for entry in document.captions {
+      guard let lowered = lower(entry, frame: frame, export) else { continue }
+      captions.append(lowered)
+    }
+    return captions
+  }
+
+  private mutating func lower(_ entry: CaptionsEntry, frame: PixelSize?, _ export: ExportSettings?) -> Captions? {
+    let pointer = entry.pointer
+    let at = entry.at.map { resolve($0, at: pointer.key("at")) } ?? .zero
+    // `.some(.none)` is a part that cannot be used.
+    let part = entry.part.map { resolve($0, at: pointer.key("use")) }
+    guard let id = entry.asset, let asset = assets[id] else { return nil }
+    guard let (track, format) = self.captions(of: asset, id, at: pointer) else { return nil }
+    if entry.use == .picture, format.hasStyles, let key = entry.styleKeys.first {
+      problems.add(pointer.key(key), "'\(id.shortened)' has styles of its own, which are used; leave out '\(key)'")
+      return nil
+    }
+    guard let at, part != .some(.none) else { return nil }
+    let source = part ?? nil
+    let start = exact(at: pointer.key("at")) { () throws(TimeError) in
+      try source.map { range throws(TimeError) in try at - range.start } ?? at
+    }
+    guard let start else { return nil }
+    let use: CaptionUse
+    switch entry.use {
+    case .picture:
+      guard export?.video != nil else {
+        if export != nil, !document.export.isPassthrough, !document.export.siblings.contains(where: \.hasPictures) {
+          problems.add(pointer, "captions cannot be drawn, because the output has no video; write \"as\": \"track\"")
+        }
+        return nil
+      }
+      use = .drawn(
+        format.hasStyles
+          ? nil : entry.style(frame: frame?.height ?? 1080, scale: document.videoComposition.scale.approximate))
+    case .track:
+      guard let container = export?.container else { return nil }
+      guard container.hasTextTracks else {
+        if isLeftToOtherOutputs(\.hasTextTracks) { return nil }
+        let possible = Container.allCases.filter(\.hasTextTracks).map(\.rawValue)
+        problems.add(
+          pointer.key("as"),
+          "a .\(container.rawValue) file cannot have a text track; \(list(possible)) can, or leave out 'as' to draw "
+            + "them"
+        )
+        return nil
+      }
+      use = .track(entry.track)
+    }
+    return Captions(asset: id, sourceTrack: track.index, start: start, source: source, use: use)
+  }
+}
+
+extension Lowering {
+  /// Captions that are drawn, of which none is within the film.
+  func addUnseenCaptions(_ edit: Edit, to warnings: inout ProblemList) {
+    guard filmIsKnown, !film.isEmpty else { return }
+    for entry in document.captions where entry.use == .picture {
+      guard let id = entry.asset,
+        let captions = edit.captions?.first(where: { $0.asset == id && $0.isDrawn && isLowered(entry, $0) }),
+        let format = assets[id]?.tracks.first(where: { $0.index == captions.sourceTrack })?.captions,
+        // A time that cannot be computed exactly is reported by the planner.
+        let used = try? captions.used, let range = try? captions.milliseconds(of: film)
+      else { continue }
+      let shown = CaptionTimeline(format.events).events(in: used.clamped(to: range))
+      if shown.isEmpty {
+        warnings.add(entry.pointer, "none of the captions of '\(id.shortened)' is shown within the film")
+      }
+    }
+  }
+
+  /// Whether these are the captions of an entry.
+  private func isLowered(_ entry: CaptionsEntry, _ captions: Captions) -> Bool {
+    let at = entry.at.map { try? $0.resolved(frameDuration: frameDuration) } ?? .zero
+    let part = entry.part.flatMap { (try? $0.resolved(frameDuration: frameDuration)) ?? nil }
+    guard captions.source == part, let at else { return false }
+    return captions.start == (part.map { try? at - $0.start } ?? at)
+  }
+}
+
+extension Captions {
+  fileprivate var isDrawn: Bool { if case .drawn = use { true } else { false } }
+
+  /// A range of the film in whole milliseconds of the asset's timeline.
+  fileprivate func milliseconds(of film: MediaTimeRange) throws(TimeError) -> Range<Int64> {
+    let start = Int64(clamping: try ((film.start - start).exact * Rational(1000)).floor)
+    let end = Int64(clamping: try ((film.end - self.start).exact * Rational(1000)).ceiling)
+    return start..<max(start, end)
+  }
+}

@@ -1,0 +1,171 @@
+import CompositionModel
+
+/// What a clip sets for its sound, as written: on an audio track, or on a video track with sound.
+struct ClipSoundEntry: Sendable {
+  /// Nil: that of its track.
+  var pitch: PitchAlgorithm?
+  var choice: TrackChoice?
+  /// On the clip's own time.
+  var pan: [RampEntry] = []
+  var filters: [AudioFilterEntry] = []
+  var layout: SpeakerLayout?
+
+  static let keys = ["pitch", "track", "language", "layout", "pan", "audioFilters"]
+
+  /// Which of an asset's audio tracks is heard.
+  enum TrackChoice: Sendable {
+    /// By its number among the asset's audio tracks, from 0.
+    case number(Int)
+    /// By its language, as ISO 639-2 has it. The first of them.
+    case language(String)
+  }
+
+  /// The greatest number of an asset's audio track.
+  static let numbers = 0...999
+}
+
+extension DocumentReader {
+  /// Reads what a clip sets for its sound.
+  /// - Parameter hasSound: Whether the clip's track has sound. If not, the keys are problems.
+  mutating func clipSound(_ fields: Fields, hasSound: Bool) -> ClipSoundEntry {
+    var entry = ClipSoundEntry()
+    guard hasSound else {
+      for key in ClipSoundEntry.keys where fields.has(key) {
+        problems.add(
+          fields.pointer.key(key),
+          "'\(key)' is for sound, which this track does not have: give the track \"sound\": true")
+      }
+      if let sound = fields["sound"], case .string("keep") = sound.content {
+        problems.add(sound.pointer, "this track has no sound to keep: give the track \"sound\": true")
+      }
+      return entry
+    }
+    entry.pitch = choice(fields["pitch"], "pitch algorithm")
+    if let number = integer(fields["track"], in: ClipSoundEntry.numbers) { entry.choice = .number(number) }
+    if let language = language(fields["language"]) {
+      if let track = fields["track"] {
+        problems.add(track.pointer, "a clip has 'track' or 'language', not both")
+        entry.choice = nil
+      } else {
+        entry.choice = .language(language)
+      }
+    }
+    entry.layout = choice(fields["layout"], "layout")
+    entry.pan = clipPan(fields["pan"])
+    entry.filters = audioFilters(fields["audioFilters"])
+    return entry
+  }
+
+  /// A number, or ramps of `value` on the clip's own time.
+  private mutating func clipPan(_ value: JSONValue?) -> [RampEntry] {
+    guard let value else { return [] }
+    if case .array = value.content {
+      return ramps(value, of: RampEntry.Quantity(key: "value", range: RampEntry.Quantity.pan.range, notYet: []))
+    }
+    return number(value, in: RampEntry.Quantity.pan.range).map {
+      [RampEntry(place: .at(.seconds(.zero)), from: $0, to: $0, pointer: value.pointer)]
+    } ?? []
+  }
+}
+
+extension Lowering {
+  /// Puts what a clip sets for its sound into the composition's clip.
+  /// - Parameter source: The asset's audio track that is heard.
+  mutating func lower(
+    _ entry: ClipSoundEntry, of track: TrackEntry, _ source: TrackDescription?, into clip: inout Clip,
+    at pointer: JSONPointer
+  ) {
+    if let layout = entry.layout, let format = source?.audio {
+      if layout.channels == format.channels {
+        clip.layout = layout
+      } else {
+        let allowed = SpeakerLayout.allCases.filter { $0.channels == format.channels }.map(\.rawValue)
+        problems.add(
+          pointer.key("layout"),
+          "'\(layout.rawValue)' has \(layout.channels) channels, and the sound of '\(clip.asset.shortened)' has "
+            + "\(format.channels)\(allowed.isEmpty ? ", for which there is no layout" : ": \(list(allowed))")")
+      }
+    }
+    let pitch = entry.pitch ?? track.pitch
+    clip.pitch = pitch == .spectral ? nil : pitch
+    clip.audioFilters = entry.filters.isEmpty ? nil : entry.filters.map(\.filter)
+    guard let ramps = timeline(entry.pan) else { return }
+    for ramp in ramps { checkPlace(of: ramp.ramp.over, within: clip.target, owner: "the clip", at: ramp.pointer) }
+    clip.pan = centred(ramps, from: clip.target.start)
+  }
+
+  /// The audio track of its asset that a clip uses. Nil if the asset has none, or nil and a problem if it does not have
+  /// the one that the clip names.
+  mutating func soundTrack(
+    of entry: ClipSoundEntry, in asset: AssetDescription, _ id: AssetID, at pointer: JSONPointer
+  ) -> TrackDescription? {
+    let tracks = asset.tracks.filter { $0.type == .audio }
+    let (key, wanted): (String, String)
+    switch entry.choice {
+    case nil: return asset.defaultTrack(.audio)
+    case .number(let number):
+      if tracks.indices.contains(number) { return tracks[number] }
+      (key, wanted) = ("track", "audio track \(number)")
+    case .language(let language):
+      if let track = tracks.first(where: { $0.language.map { Languages.areEqual($0, language) } ?? false }) {
+        return track
+      }
+      (key, wanted) = ("language", "audio track in the language '\(language)'")
+    }
+    let listed = tracks.enumerated().prefix(8).map { number, track in
+      let parts = [track.language, track.codec, track.audio.map { $0.layout }].compactMap(\.self)
+      return "\(number) (\(list(parts)))"
+    }
+    let rest = tracks.count - listed.count
+    problems.add(
+      pointer.key(key),
+      "'\(id.shortened)' has no \(wanted); "
+        + (listed.isEmpty ? "it has no audio track" : "it has \(list(listed))\(rest > 0 ? " and \(rest) more" : "")"))
+    return nil
+  }
+}
+
+extension AssetDescription {
+  /// Why audio tracks of the file are not among `tracks`, one sentence for each.
+  var lostSounds: [String] {
+    (failures ?? []).filter { $0.type == .audio }.map { failure in
+      "track \(failure.index) (\(failure.codec)) cannot be played: \(failure.message)"
+    }
+  }
+}
+
+extension Lowering {
+  /// Sound of the file of a clip that is not heard because it cannot be decoded, one warning a track and asset.
+  func addLostSounds(to warnings: inout ProblemList) {
+    var reported: Set<AssetID> = []
+    for track in tracks where track.entry.type == .audio || track.entry.hasSound {
+      for (_, lowered) in track.clips.entries where !lowered.entry.retiming.dropsSound {
+        let id = lowered.clip.asset
+        guard let lost = assets[id]?.lostSounds, !lost.isEmpty, reported.insert(id).inserted else { continue }
+        for reason in lost {
+          warnings.add(lowered.entry.pointer, "the sound of '\(id.shortened)' is not whole: \(reason)")
+        }
+      }
+    }
+  }
+
+  /// Sounds of more than two channels whose file does not say which speakers they are for, one warning an asset.
+  func addUnnamedSpeakers(to warnings: inout ProblemList) {
+    var reported: Set<AssetID> = []
+    for track in tracks where track.entry.type == .audio || track.entry.hasSound {
+      for (_, lowered) in track.clips.entries where lowered.clip.layout == nil {
+        let index = track.entry.type == .audio ? lowered.clip.sourceTrack : lowered.soundTrack
+        guard let format = assets[lowered.clip.asset]?.tracks.first(where: { $0.index == index })?.audio,
+          format.channels > 2, format.layout.hasSuffix("channels"), reported.insert(lowered.clip.asset).inserted
+        else { continue }
+        let names = SpeakerLayout.allCases.filter { $0.channels == format.channels }.map(\.rawValue)
+        let usual = SpeakerLayout.usual(format.channels)?.rawValue
+        warnings.add(
+          lowered.entry.pointer,
+          "the \(format.channels) channels of '\(lowered.clip.asset.shortened)' have no names of speakers and are taken "
+            + (usual.map { "as \($0)" } ?? "for left and right in turn")
+            + (names.isEmpty ? "" : "; 'layout' says what they are: \(list(names))"))
+      }
+    }
+  }
+}

@@ -1,0 +1,436 @@
+import CompositionModel
+
+/// A clip as written.
+struct ClipEntry: Sendable {
+  /// When a clip ends at the latest.
+  enum End: Sendable {
+    case film
+    case time(WrittenTime)
+  }
+
+  /// Nil if the document gives none, or one that it does not declare.
+  var asset: AssetID?
+  var use: WrittenRange?
+  var at: WrittenTime?
+  var duration: WrittenTime?
+  /// Seconds of the asset a second of the film. Nil if not written.
+  var speed: Rational?
+  var retiming = RetimingEntry()
+  var until: End?
+  /// From the clip before it on the track.
+  var transition: ClipTransitionEntry?
+  /// Whether what it uses plays again and again.
+  var loops = false
+  var fit = Fit.contain
+  var opacity = 1.0
+  /// On the clip's own time.
+  var ramps: [RampEntry] = []
+  var filters: [FilterEntry] = []
+  var deinterlace: Deinterlacing?
+  /// Nil: straight.
+  var alpha: AlphaMode?
+  /// On the clip's own time.
+  var geometry = GeometryEntry()
+  var blendMode: BlendMode?
+  /// Whether it has a mode of its own, which may be `normal`.
+  var setsBlendMode = false
+  var mask: MaskEntry?
+  var sound = ClipSoundEntry()
+  var pointer: JSONPointer
+  /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
+  var timesAreKnown = false
+
+  static let keys =
+    ["asset", "use", "at", "duration", "speed", "reverse", "until", "loop", "transition"] + ClipSoundEntry.keys
+    + keysOfVideo
+  /// The keys of clips on video tracks only.
+  static let keysOfVideo = [
+    "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps", "filters", "deinterlace",
+    "alpha", "freeze", "sound",
+  ]
+  static let instead = [
+    "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
+    "in": "the part of the asset is 'use'", "out": "the part of the asset is 'use'",
+    "trim": "did you mean 'use'?", "timerange": "the part of the asset is 'use'", "range": "did you mean 'use'?",
+    "length": "did you mean 'duration'?", "for": "did you mean 'duration'?",
+    "source": "did you mean 'asset'?", "src": "did you mean 'asset'?", "file": "did you mean 'asset'?",
+    "rate": "did you mean 'speed'?", "x": "the place is 'frame', [x, y, width, height], or 'transform'",
+    "y": "the place is 'frame', [x, y, width, height], or 'transform'", "position": "did you mean 'frame'?",
+    "scale": "the size is 'frame', [x, y, width, height], or 'transform' with 'scale'",
+    "rotate": "did you mean 'transform', {\"rotate\": 90}?", "rotation": "did you mean 'transform', {\"rotate\": 90}?",
+    "blend": "did you mean 'blendMode'?",
+  ]
+
+  /// The slowest and the fastest speed of a clip: a hundredth and a hundred times its own.
+  static let speeds = Rational(1, over: 100)...Rational(100)
+
+  /// How often a clip is repeated at most.
+  static let greatestCount = 10_000
+  /// The most turns of all clips of a film that are repeated, together.
+  static let greatestTurns = 20_000
+
+  /// Whether the film's other clips decide when it ends.
+  var endsWithTheFilm: Bool { if case .film = until { true } else { until == nil && loops && duration == nil } }
+  /// The keys of what is set on layers if there are explicit instructions.
+  var keysOfLayers: [String] {
+    (opacity != 1 || !ramps.isEmpty ? ["opacity"] : []) + geometry.used + (blendMode == nil ? [] : ["blendMode"])
+      + (mask == nil ? [] : ["mask"])
+  }
+}
+
+extension DocumentReader {
+  /// Reads a clip of a track of a type.
+  /// - Parameter hasSound: Whether the clip's sound is in the mix.
+  mutating func clip(_ value: JSONValue, _ type: MediaType, hasSound: Bool) -> ClipEntry {
+    let found = problems.count
+    var clip = ClipEntry(pointer: value.pointer)
+    guard
+      let fields = fields(value, "a clip", keys: ClipEntry.keys, instead: ClipEntry.instead)
+    else { return clip }
+    clip.asset = asset(required(fields, "asset", "a clip"))
+    clip.use = range(fields["use"])
+    clip.at = time(fields["at"])
+    clip.duration = time(fields["duration"])
+    let loops = boolean(fields["loop"]) ?? false
+    clip.loops = loops
+    (clip.speed, clip.retiming) = retiming(fields, loops: loops)
+    if fields.has("duration"), let speed = fields["speed"], clip.retiming.speed.isEmpty, clip.retiming.isKnown {
+      // The length of a clip that is repeated does not change its speed.
+      if !loops { problems.add(speed.pointer, "a clip has 'speed' or 'duration', not both") }
+    }
+    clip.until = until(fields["until"])
+    if fields.has("duration"), let until = fields["until"] {
+      problems.add(until.pointer, "a clip has 'until' or 'duration', not both")
+    }
+    clip.timesAreKnown = problems.count == found
+    clip.transition = clipTransition(fields["transition"], type)
+    if let transition = clip.transition, !transition.timesAreKnown { clip.timesAreKnown = false }
+    clip.sound = clipSound(fields, hasSound: hasSound)
+    if type == .video {
+      clip.fit = choice(fields["fit"], "fit") ?? .contain
+      clip.opacity = number(fields["opacity"], in: 0...1) ?? 1
+      (clip.geometry, clip.ramps) = geometry(fields)
+      clip.blendMode = blendMode(fields["blendMode"])
+      clip.setsBlendMode = fields.has("blendMode")
+      clip.mask = mask(fields["mask"])
+      clip.filters = filters(fields["filters"])
+      clip.deinterlace = deinterlacing(fields["deinterlace"])
+      clip.alpha = alpha(fields["alpha"])
+    } else {
+      for key in ClipEntry.keysOfVideo where fields.has(key) {
+        let instead = !["opacity", "ramps"].contains(key) ? "" : "; the volume of a track is set in 'audioMix'"
+        problems.add(fields.pointer.key(key), "'\(key)' is for clips of video tracks\(instead)")
+      }
+    }
+    return clip
+  }
+
+  private mutating func until(_ value: JSONValue?) -> ClipEntry.End? {
+    if let value, case .string("end") = value.content { return .film }
+    return time(value).map { .time($0) }
+  }
+}
+
+extension DocumentReader {
+  /// How a picture's colours are stored. Nil for `straight`, the default.
+  mutating func alpha(_ value: JSONValue?) -> AlphaMode? {
+    let mode: AlphaMode? = choice(value, "alpha")
+    return mode == .straight ? nil : mode
+  }
+
+  /// `true`, `false` or `"auto"`. Nil, the default, is `"auto"`.
+  fileprivate mutating func deinterlacing(_ value: JSONValue?) -> Deinterlacing? {
+    guard let value else { return nil }
+    switch value.content {
+    case .boolean(let isOn): return isOn ? .always : .never
+    case .string("auto"): return nil
+    default:
+      problems.add(value.pointer, "\(value.shown) should be true, false or \"auto\"")
+      return nil
+    }
+  }
+}
+
+/// A clip in its place, or one turn of a clip that is repeated.
+struct LoweredClip {
+  var entry: ClipEntry
+  /// The clip's index in the list of its track.
+  var number: Int
+  var clip: Clip
+  /// The part of the asset as written. The clip's own may start a part of a tick later.
+  var used: MediaTimeRange
+  /// The index of the asset's audio track that is heard. Nil: there is none.
+  var soundTrack: Int?
+  /// Its layer in the instructions that show it, on the composition's timeline.
+  var layer: TrackLayer
+  /// Nil: fitted into the whole frame.
+  var geometry: PlacedGeometry?
+}
+
+extension Lowering {
+  /// Puts a clip in its place. Nil and a problem if it has none.
+  /// - Parameters:
+  ///   - number: its index in the list of its track.
+  ///   - style: what its track sets for all clips.
+  ///   - lane: the track of the composition that it is on.
+  ///   - start: where it starts if it has no `at`: at the end of the clip before it in the list, or where the
+  ///     transition from that one starts. Nil if it is unknown.
+  ///   - filmEnd: the end of the clips that do not end with the film. Nil if it is unknown.
+  /// - Returns: the turns of a clip that is repeated, one after the other; a single one otherwise.
+  mutating func lower(
+    _ entry: ClipEntry, _ number: Int, of track: TrackEntry, _ style: TrackStyle, lane: TrackID, from start: MediaTime?,
+    filmEnd: MediaTime?
+  ) -> [LoweredClip]? {
+    let pointer = entry.pointer
+    let ramps = timeline(entry.ramps)
+    let place = entry.at.map { self.place($0, after: start, at: pointer.key("at")) } ?? start
+    // `.some(.none)` is a duration that cannot be used.
+    let duration = entry.duration.map { positive($0, at: pointer.key("duration")) }
+    guard let id = entry.asset, let asset = assets[id], let source = source(entry, track.type, id, asset) else {
+      return nil
+    }
+    guard let retiming = retiming(entry, asset, at: place ?? .zero) else { return nil }
+    let natural =
+      retiming?.speed.map { curve in
+        lasting(source.lasting, curve, isCut: duration != nil || entry.until != nil, at: pointer.key("speed"))
+      } ?? lasting(source.lasting, speed: entry.speed, at: pointer.key("speed"))
+    guard let place, duration != .some(.none),
+      let lasting = duration ?? length(of: entry, from: place, natural: natural, filmEnd: filmEnd),
+      let target = exact(
+        at: pointer, { () throws(TimeError) in try MediaTimeRange(placing: place, lasting: lasting) })
+    else { return nil }
+    let turns = entry.loops ? turns(of: source.range, retiming, natural: natural, target, at: pointer) : nil
+    if entry.loops, turns == nil { return nil }
+    var clip = Clip(asset: id, sourceTrack: source.track, source: source.range, target: target)
+    clip.retiming = retiming
+    if entry.duration == nil, let natural, lasting < natural, !source.range.isEmpty, retiming?.speed == nil {
+      guard let cut = cut(source.range, retiming, to: lasting, of: natural, at: pointer) else { return nil }
+      clip.source = cut
+    }
+    guard entry.loops || checkSpeed(clip, at: pointer), entry.timesAreKnown else { return nil }
+    let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
+    let geometry = placed(entry.geometry, within: target, at: pointer)
+    var layer = TrackLayer(
+      track: lane, fit: entry.fit, opacity: opacity ?? .one,
+      blendMode: entry.setsBlendMode ? entry.blendMode : style.blendMode,
+      mask: entry.mask == nil ? style.mask : lower(entry.mask))
+    let filters = (filters(entry.filters, within: target) ?? []) + style.filters
+    layer.filters = filters.isEmpty ? nil : filters
+    if track.type == .video { checkFit(entry.fit, of: asset, id, at: pointer) }
+    let soundTrack = track.hasSound ? soundTrack(of: entry.sound, in: asset, id, at: pointer) : nil
+    let heard = asset.tracks.first { $0.index == (track.type == .audio ? source.track : soundTrack?.index) }
+    lower(entry.sound, of: track, heard, into: &clip, at: pointer)
+    clip.deinterlace = entry.deinterlace
+    clip.alpha = entry.alpha
+    if track.type == .video { checkAlpha(entry.alpha, of: asset, id, at: pointer) }
+    var lowered: [LoweredClip] = []
+    for (used, target) in turns ?? [(clip.source, target)] {
+      // The sound stays at the time that is written.
+      clip.source = used
+      clip.target = target
+      if track.type == .video, let description = asset.defaultTrack(.video) {
+        guard let moved = exact(at: pointer.key("use"), { () throws(TimeError) in try description.shown(used) })
+        else { return nil }
+        clip.source = moved
+      }
+      lowered.append(
+        LoweredClip(
+          entry: entry, number: number, clip: clip, used: used, soundTrack: soundTrack?.index, layer: layer,
+          geometry: geometry))
+    }
+    return lowered
+  }
+
+  /// Reports a way to store alpha of an asset without any.
+  mutating func checkAlpha(_ alpha: AlphaMode?, of asset: AssetDescription, _ id: AssetID, at pointer: JSONPointer) {
+    guard alpha != nil, asset.defaultTrack(.video)?.video?.hasAlpha == false else { return }
+    problems.add(
+      pointer.key("alpha"), "'\(id.shortened)' has no transparency, by which its colours could be multiplied")
+  }
+
+  /// Where a clip is put by its `at`, or ends by its `until`. Nil and a problem if that is too late.
+  /// - Parameter end: The end of the clip before it. If it has been rounded and is this time but for rounding, it is
+  ///   the place.
+  mutating func place(_ written: WrittenTime, after end: MediaTime?, at pointer: JSONPointer) -> MediaTime? {
+    guard let time = resolve(written, at: pointer) else { return nil }
+    return exact(at: pointer) { () throws(TimeError) in
+      let place = try time.place
+      guard let end, end.hasBeenRounded, try place.isNear(end) else { return place }
+      return end
+    }
+  }
+
+  private mutating func positive(_ written: WrittenTime, at pointer: JSONPointer) -> MediaTime? {
+    guard let duration = resolve(written, at: pointer) else { return nil }
+    if duration != .zero { return duration }
+    problems.add(pointer, "a clip must last longer than 0")
+    return nil
+  }
+
+  /// How long a clip without `duration` lasts, with all its turns. Nil and a problem if that is unknown or nothing.
+  /// - Parameter natural: the duration of what it uses at its speed. Nil for a still picture without `use`.
+  private mutating func length(
+    of entry: ClipEntry, from place: MediaTime, natural: MediaTime?, filmEnd: MediaTime?
+  ) -> MediaTime? {
+    let pointer = entry.pointer
+    guard entry.until != nil || entry.loops else { return natural }
+    var end = filmEnd
+    let key = entry.until == nil ? pointer.key("loop") : pointer.key("until")
+    if case .time(let written) = entry.until { end = self.place(written, after: nil, at: key) }
+    guard let end else { return nil }
+    guard place < end else {
+      let (what, cause) =
+        entry.endsWithTheFilm ? ("the film ends at \(end),", ": the other clips set its end") : ("\(end) is", "")
+      problems.add(key, "\(what) not after the clip's start at \(place)\(cause)")
+      return nil
+    }
+    guard let rest = exact(at: key, { () throws(TimeError) in try end - place }) else { return nil }
+    guard let natural, !entry.loops else { return rest }
+    return min(natural, rest)
+  }
+
+  /// The turns of a clip that is repeated: what each uses, and where it is. Nil and a problem if there are too many.
+  private mutating func turns(
+    of source: MediaTimeRange, _ retiming: Retiming?, natural: MediaTime?, _ target: MediaTimeRange,
+    at pointer: JSONPointer
+  ) -> [(MediaTimeRange, MediaTimeRange)]? {
+    guard let natural, !source.isEmpty else {
+      problems.add(pointer.key("loop"), "a still picture has nothing to repeat: give 'until' or 'duration' alone")
+      return nil
+    }
+    let count = exact(at: pointer.key("loop")) { () throws(TimeError) in try (target.duration / natural).ceiling }
+    guard let count else { return nil }
+    guard count <= ClipEntry.greatestCount else {
+      problems.add(
+        pointer.key("loop"),
+        "\(seconds(natural)) would be repeated \(count) times; at most \(ClipEntry.greatestCount) times are allowed")
+      return nil
+    }
+    let isFirstTooMany = turnCount <= ClipEntry.greatestTurns
+    turnCount += Int(count)
+    guard turnCount <= ClipEntry.greatestTurns else {
+      if isFirstTooMany {
+        problems.add(
+          pointer.key("loop"),
+          "with this clip the film's clips are repeated more than \(ClipEntry.greatestTurns) times together")
+      }
+      return nil
+    }
+    var turns: [(MediaTimeRange, MediaTimeRange)] = []
+    var start = target.start
+    while start < target.end {
+      let turn = exact(at: pointer.key("loop")) { [start] () throws(TimeError) in
+        let whole = try MediaTimeRange(placing: start, lasting: natural)
+        return whole.end <= target.end ? whole : try MediaTimeRange(start: start, end: target.end)
+      }
+      guard let turn else { return nil }
+      guard turn.duration < natural else {
+        turns.append((source, turn))
+        start = turn.end
+        continue
+      }
+      guard let used = cut(source, retiming, to: turn.duration, of: natural, at: pointer.key("loop")) else {
+        return nil
+      }
+      turns.append((used, turn))
+      start = turn.end
+    }
+    return turns
+  }
+
+  /// The part of a range that plays in the first `length` of the `natural` duration that all of it lasts.
+  private mutating func cut(
+    _ source: MediaTimeRange, _ retiming: Retiming?, to length: MediaTime, of natural: MediaTime,
+    at pointer: JSONPointer
+  ) -> MediaTimeRange? {
+    exact(at: pointer) { () throws(TimeError) in
+      // At its own speed a clip plays exactly as long as it lasts.
+      let part = source.duration == natural ? length : try MediaTime(stored: (source.duration / natural) * length.exact)
+      return try MediaTimeRange(start: retiming.isReversed ? source.end - part : source.start, duration: part)
+    }
+  }
+
+  /// How long a clip lasts at a speed. Nil and a problem if that is too long.
+  private mutating func lasting(_ natural: MediaTime?, speed: Rational?, at pointer: JSONPointer) -> MediaTime? {
+    guard let natural, let speed else { return natural }
+    return exact(at: pointer) { () throws(TimeError) in try MediaTime(stored: natural.exact / speed) }
+  }
+
+  /// The part of its asset that a clip uses, and its duration at natural speed. Nil and a problem if there is none. The
+  /// duration of a still picture is nil if only the clip's `duration` gives it.
+  private mutating func source(
+    _ entry: ClipEntry, _ type: MediaType, _ id: AssetID, _ asset: AssetDescription
+  ) -> (track: Int, range: MediaTimeRange, lasting: MediaTime?)? {
+    let pointer = entry.pointer
+    let chosen =
+      type == .audio && asset.defaultTrack(.audio) != nil
+      ? soundTrack(of: entry.sound, in: asset, id, at: pointer) : asset.defaultTrack(type)
+    guard let track = chosen else {
+      if asset.defaultTrack(type) != nil { return nil }
+      let types = Set(asset.tracks.map(\.type)).map(\.rawValue).sorted()
+      problems.add(
+        pointer.key("asset"),
+        "'\(id)' has no \(type) track\(types.isEmpty ? "" : ", only \(types.joined(separator: " and "))")"
+          + (type == .audio ? asset.lostSounds : []).map { "; \($0)" }.joined())
+      return nil
+    }
+    var use: MediaTimeRange?
+    if let written = entry.use {
+      use = resolve(written, at: pointer.key("use"))
+      if use == nil { return nil }
+    }
+    if type == .video, track.video?.isStill == true {
+      if let key = entry.speed != nil ? "speed" : entry.retiming.keys.first(where: { $0 != "freeze" }) {
+        problems.add(pointer.key(key), "'\(id)' is a still picture, which has no speed: give 'duration'")
+        return nil
+      }
+      if let freeze = entry.retiming.freeze, resolve(freeze, at: pointer.key("freeze")) != .zero {
+        problems.add(pointer.key("freeze"), "'\(id)' is a still picture, whose only time is 0")
+        return nil
+      }
+      if use == nil, entry.duration == nil, entry.until == nil, !entry.loops {
+        if entry.timesAreKnown {
+          problems.add(pointer, "'\(id)' is a still picture: give the length of the clip with 'duration' or 'until'")
+        }
+        return nil
+      }
+      return (track.index, MediaTimeRange(emptyAt: .zero), use?.duration)
+    }
+    let played = exact(at: pointer) { () throws(TimeError) in
+      try MediaTimeRange(start: .zero, duration: asset.duration)
+    }
+    guard let whole = played else { return nil }
+    guard !whole.isEmpty else {
+      problems.add(pointer.key("asset"), "'\(id)' has a duration of 0: there is nothing in it to play")
+      return nil
+    }
+    if let written = entry.retiming.freeze {
+      return frozen(written, entry, of: asset, id).map { (track.index, $0, nil) }
+    }
+    if let use, !whole.contains(use) {
+      problems.add(
+        pointer.key("use"),
+        "\(use) goes beyond '\(id)', which is \(seconds(asset.duration)) long; allowed is up to \(whole)")
+      return nil
+    }
+    return (track.index, use ?? whole, (use ?? whole).duration)
+  }
+
+  private mutating func checkSpeed(_ clip: Clip, at pointer: JSONPointer) -> Bool {
+    let (source, target) = (clip.source, clip.target)
+    guard !source.isEmpty else { return true }
+    if let curve = clip.retiming?.speed { return checkSpeed(curve, clip, at: pointer) }
+    let speeds = ClipEntry.speeds
+    let checked = exact(at: pointer) { () throws(TimeError) in
+      let speed = try source.duration / target.duration
+      return (speed, isAllowed: speeds.contains(speed))
+    }
+    guard let (speed, isAllowed) = checked else { return false }
+    if isAllowed { return true }
+    problems.add(
+      pointer.key("duration"),
+      "\(seconds(target.duration)) for \(seconds(source.duration)) of media is \(speed.approximate) times its speed; "
+        + "from \(speeds.lowerBound) to \(speeds.upperBound) times is allowed")
+    return false
+  }
+}

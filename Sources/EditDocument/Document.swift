@@ -1,0 +1,157 @@
+public import CompositionModel
+
+/// An edit as its author wrote it: the JSON document of `docs/document.md`, read but not yet compared with its media.
+///
+/// Each section of the document has a file here, with the section's keys, its entry (the section as written), its
+/// reader and its lowering. To add a key:
+///
+/// 1. Add it to the `keys` of its section's entry, and take it out of `notYet` if it is there.
+/// 2. Add a property to the entry, and read it in the section's `DocumentReader` extension.
+/// 3. Lower it, with its problems, in the section's `Lowering` extension.
+/// 4. Add a property to the model type that carries it to the planner.
+/// 5. Describe it in `docs/document.md`, and test it.
+public struct Document: Sendable {
+  /// The problems that were found while reading. Empty in a document that `parse` returned.
+  public let problems: [Problem]
+
+  let assets: [AssetEntry]
+  /// Those that something in the document refers to.
+  let usedAssets: Set<AssetID>
+  let tracks: [TrackEntry]
+  let subtitleTracks: [SubtitleTrackEntry]
+  let metadataTracks: [MetadataTrackEntry]
+  /// Those that something in the document refers to.
+  let usedMetadataTracks: Set<TrackID>
+  /// No problem makes the time of a clip uncertain.
+  let timesAreKnown: Bool
+  let videoComposition: VideoCompositionEntry
+  let audioMix: AudioMixEntry
+  let captions: [CaptionsEntry]
+  var export: ExportEntry
+  let placeholders: [Placeholder]
+  let problemList: ProblemList
+
+  static let keys = ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "captions", "export"]
+  static let instead = [
+    "clips": "clips are listed in a track of 'tracks'", "version": "did you mean 'sheaf'?",
+    "output": "did you mean 'export'?", "subtitles": "did you mean 'captions'?",
+    "audio": "did you mean 'audioMix'?", "fps": "'frameRate' is a key of 'videoComposition'",
+  ]
+
+  /// Reads a document. Throws every problem that can be found without its media.
+  /// - Parameter output: as in `examine`.
+  public static func parse(_ bytes: [UInt8], output: String? = nil) throws(DocumentError) -> Document {
+    let document = try examine(bytes, output: output)
+    guard document.problems.isEmpty else { throw DocumentError(problems: document.problems) }
+    return document
+  }
+
+  /// Reads a document as far as possible and keeps its problems, so that `lower` can report them together with the
+  /// problems that depend on its media. Throws only if the bytes are not a JSON object.
+  /// - Parameters:
+  ///   - output: the path that the command line gives, with which the document will be lowered. Its container has the
+  ///     codecs that settings without one are for.
+  ///   - preset: takes the place of the document's preset. Nil: the document's.
+  public static func examine(
+    _ bytes: [UInt8], output: String? = nil, preset: PresetChoice? = nil
+  ) throws(DocumentError) -> Document {
+    let root: (value: JSONValue, duplicates: [JSONReader.Duplicate])
+    do {
+      root = try JSONReader.read(bytes)
+    } catch {
+      throw DocumentError(problems: [error.problem])
+    }
+    var reader = DocumentReader(output: output, preset: preset)
+    for duplicate in root.duplicates { reader.problems.add(duplicate.pointer, JSONReader.duplicateKey) }
+    guard let document = reader.document(root.value) else {
+      throw DocumentError(problems: reader.problems.problems)
+    }
+    return document
+  }
+
+  /// The files that the document names, in its order. `path` is as written; a relative path is relative to the
+  /// document. `pointer` is its place, for a problem with the file.
+  public var assetPaths: [(id: AssetID, path: String, pointer: String)] {
+    assets.map { ($0.id, $0.path, $0.pointer.text) }
+  }
+
+  /// What the fonts are found for: the texts of the overlays, each once.
+  public var fontRequests: [FontRequest] {
+    var seen: Set<FontRequest> = []
+    return videoComposition.overlays.flatMap(texts).map(\.fontRequest).filter { seen.insert($0).inserted }
+  }
+
+  /// The output's path as the document gives it. Nil if it gives none.
+  public var outputPath: String? { export.to }
+
+  /// Whether the document has several outputs, so that `outputPath` is their folder.
+  public var hasOutputs: Bool { export.hasOutputs }
+
+  /// The names of the outputs' files in their folder. Empty if the document has one output.
+  public var outputFiles: [String] { export.outputs.compactMap(\.export.to) }
+
+  /// Whether the output's index is at the start of its file.
+  public var optimizesForNetworkUse: Bool { export.optimizeForNetworkUse }
+
+  /// The edit that the document means, with every default filled in.
+  ///
+  /// - Parameters:
+  ///   - assets: the description of each file of `assetPaths`.
+  ///   - output: the path that the command line gives. It overrides the document's `to` and decides the container.
+  ///   - unreadable: for each asset without a description, the reason. It is the only problem reported for the asset.
+  /// - Throws: every problem, those that `examine` kept and those that depend on the media.
+  public func lower(
+    assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String] = [:]
+  ) throws(DocumentError) -> Edit {
+    try lowerWithWarnings(assets: assets, output: output, unreadable: unreadable).edit
+  }
+
+  /// The same, with what is most likely not meant: warnings in the form of problems, with which the edit can be
+  /// rendered all the same.
+  public func lowerWithWarnings(
+    assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String] = [:]
+  ) throws(DocumentError) -> (edit: Edit, warnings: [Problem]) {
+    if export.hasOutputs { return try lowerOutputs(assets: assets, unreadable: unreadable) }
+    var lowering = Lowering(self, assets: assets, output: output, unreadable: unreadable)
+    let edit = lowering.edit()
+    guard let edit, lowering.problems.count == 0 else {
+      throw DocumentError(problems: lowering.problems.problems)
+    }
+    return (edit, lowering.warnings(edit))
+  }
+}
+
+extension DocumentReader {
+  /// Reads the whole document. Nil if it is not an object.
+  mutating func document(_ value: JSONValue) -> Document? {
+    guard
+      let fields = fields(
+        value, "a document", keys: Document.keys, instead: Document.instead,
+        elsewhere: [
+          ("'videoComposition'", VideoCompositionEntry.keys), ("'export'", ExportEntry.keys),
+          ("'video' of 'export'", VideoEntry.keys),
+        ])
+    else { return nil }
+    if let version = required(fields, "sheaf", "a document", example: #""sheaf": 1"#) {
+      if case .number("1") = version.content {
+      } else {
+        problems.add(version.pointer, "\(version.shown) is not a version that this Sheaf reads; it reads 1")
+      }
+    }
+    let assets = assets(fields["assets"])
+    let (tracks, subtitleTracks) = tracks(required(fields, "tracks", "a document"))
+    let metadataTracks = metadataTracks
+    let timesAreKnown = fields.has("tracks") && names.tracksAreKnown && tracks.allSatisfy(\.timesAreKnown)
+    let videoComposition = videoComposition(fields["videoComposition"], at: fields.pointer.key("videoComposition"))
+    let audioMix = audioMix(fields["audioMix"])
+    let captions = captions(fields["captions"])
+    let export = export(fields["export"], at: fields.pointer.key("export"))
+    checkMetadataUses(metadataTracks)
+    return Document(
+      problems: problems.problems, assets: assets + fontFiles, usedAssets: names.usedAssets, tracks: tracks,
+      subtitleTracks: subtitleTracks, metadataTracks: metadataTracks,
+      usedMetadataTracks: Set(metadataUses.map(\.track)), timesAreKnown: timesAreKnown,
+      videoComposition: videoComposition, audioMix: audioMix, captions: captions, export: export,
+      placeholders: Placeholder.list(in: value), problemList: problems)
+  }
+}

@@ -1,0 +1,166 @@
+import CompositionModel
+
+/// A filter as written.
+struct FilterEntry: Sendable {
+  enum Parameter: Sendable {
+    case constant(Double)
+    /// On the time of the clip, or of the film.
+    case ramps([RampEntry])
+  }
+
+  var kind: FilterKind
+  var parameters: [Parameter]
+  var color: Color?
+  var table: AssetID?
+  var pointer: JSONPointer
+
+  /// The most filters of one clip, of one layer or of the film.
+  static let greatestCount = 16
+
+  static let instead = [
+    "type": "did you mean 'kind'?", "name": "did you mean 'kind'?", "strength": "did you mean 'amount'?",
+    "intensity": "did you mean 'amount'?", "value": "did you mean 'amount'?", "sigma": "did you mean 'radius'?",
+    "ev": "did you mean 'stops'?", "angle": "did you mean 'degrees'?", "file": "did you mean 'asset'?",
+    "lut": "did you mean 'asset'?", "colour": "did you mean 'color'?",
+  ]
+
+  /// The keys of a kind besides those of its parameters.
+  static func otherKeys(of kind: FilterKind) -> [String] {
+    switch kind {
+    case .chromaKey: ["kind", "color"]
+    case .lut: ["kind", "asset"]
+    default: ["kind"]
+    }
+  }
+}
+
+extension DocumentReader {
+  /// Reads filters.
+  /// - Parameter ofFilm: Whether they are those of the whole film, whose pictures cannot become transparent.
+  mutating func filters(_ value: JSONValue?, ofFilm: Bool = false) -> [FilterEntry] {
+    let items = items(value, "filters, such as {\"kind\": \"blur\", \"radius\": 8}")
+    if let value, items.count > FilterEntry.greatestCount {
+      problems.add(value.pointer, "\(items.count) filters; at most \(FilterEntry.greatestCount) are allowed")
+      return []
+    }
+    return items.compactMap { item in
+      let filter = filter(item)
+      guard ofFilm, let filter, filter.kind == .chromaKey else { return filter }
+      problems.add(
+        filter.pointer.key("kind"), "'chromaKey' is for clips and layers: the film has nothing behind it to be seen")
+      return nil
+    }
+  }
+
+  /// Nil and a problem if the filter cannot be used.
+  private mutating func filter(_ value: JSONValue) -> FilterEntry? {
+    var kind: FilterKind?
+    if case .object(let members) = value.content, let written = members.first(where: { $0.key == "kind" }) {
+      kind = choice(written.value, "kind of filter")
+      if kind == nil { return nil }
+    }
+    let keys = kind.map { FilterEntry.otherKeys(of: $0) + $0.parameters.map(\.key) } ?? ["kind"]
+    let noun = kind.map { "a filter '\($0.rawValue)'" } ?? "a filter"
+    guard let kind else {
+      guard let fields = fields(value, noun, keys: keys + FilterKind.allKeys, instead: FilterEntry.instead) else {
+        return nil
+      }
+      _ = required(fields, "kind", noun)
+      return nil
+    }
+    guard let fields = fields(value, noun, keys: keys, instead: FilterEntry.instead) else { return nil }
+    let found = problems.count
+    var entry = FilterEntry(kind: kind, parameters: [], pointer: fields.pointer)
+    for parameter in kind.parameters {
+      if let written = parameter.standard == nil ? required(fields, parameter.key, noun) : fields[parameter.key] {
+        entry.parameters.append(self.parameter(written, parameter))
+      } else {
+        entry.parameters.append(.constant(parameter.standard ?? 0))
+      }
+    }
+    if kind == .chromaKey {
+      entry.color = color(required(fields, "color", noun))
+      if let color = entry.color, color.alpha != 255, let written = fields["color"] {
+        problems.add(written.pointer, "\(written.shown) is transparent; the colour of a chroma key is \"#rrggbb\"")
+      }
+    }
+    if kind == .lut { entry.table = asset(required(fields, "asset", noun)) }
+    return problems.count == found ? entry : nil
+  }
+
+  private mutating func parameter(_ value: JSONValue, _ parameter: FilterKind.Parameter) -> FilterEntry.Parameter {
+    guard case .array(let items) = value.content else {
+      return .constant(number(value, in: parameter.range) ?? 0)
+    }
+    if items.isEmpty { problems.add(value.pointer, "there is no ramp: give a number, or one ramp at least") }
+    let quantity = RampEntry.Quantity(key: "value", range: parameter.range, notYet: [])
+    return .ramps(ramps(value, of: quantity, mayBeNegative: true))
+  }
+}
+
+extension FilterKind {
+  /// The keys of all kinds, each once.
+  fileprivate static var allKeys: [String] {
+    var seen: Set<String> = ["kind"]
+    return allCases.flatMap { FilterEntry.otherKeys(of: $0) + $0.parameters.map(\.key) }
+      .filter { seen.insert($0).inserted }
+  }
+}
+
+extension Lowering {
+  /// The filters on the composition's timeline. Nil and problems if one cannot be used; nil alone if there are none.
+  /// - Parameters:
+  ///   - range: The range of the clip or the overlay whose time their ramps are on. Nil: they are on the film's.
+  ///   - owner: What that is, for messages.
+  mutating func filters(
+    _ entries: [FilterEntry], within range: MediaTimeRange? = nil, owner: String = "the clip"
+  ) -> [Filter<RampList>]? {
+    var filters: [Filter<RampList>] = []
+    for entry in entries {
+      if let id = entry.table, let asset = assets[id], asset.colourTable == nil {
+        problems.add(
+          entry.pointer.key("asset"), "'\(id.shortened)' is not a look-up table of colours: a .cube file is expected")
+      }
+      var values: [RampList] = []
+      for parameter in entry.parameters { values.append(lower(parameter, within: range, owner) ?? .one) }
+      let filter = Filter(entry.kind, values, color: entry.color, table: entry.table)
+      if !filter.changesNothing { filters.append(filter) }
+    }
+    return filters.isEmpty ? nil : filters
+  }
+
+  /// Filters whose lengths are smaller with the frame, as `scale` of `videoComposition` makes it.
+  /// - Parameter geometry: The geometry of the picture. A matrix is scaled itself, and lengths are in the picture's own
+  ///   pixels then.
+  func scaled(_ filters: [Filter<RampList>]?, _ geometry: LayerGeometry? = nil) -> [Filter<RampList>]? {
+    if case .matrix? = geometry?.transform { return filters }
+    return scale == .one ? filters : filters?.map { $0.scaled(by: scale.approximate) }
+  }
+
+  /// Reports the fit `blur` of an asset with transparency.
+  mutating func checkFit(_ fit: Fit?, of asset: AssetDescription?, _ id: AssetID, at pointer: JSONPointer) {
+    guard fit == .blur, asset?.defaultTrack(.video)?.video?.hasAlpha == true else { return }
+    problems.add(
+      pointer.key("fit"),
+      "'\(id.shortened)' has transparency, through which its blurred copy would be seen: use another fit than 'blur'")
+  }
+
+  private mutating func lower(
+    _ parameter: FilterEntry.Parameter, within range: MediaTimeRange?, _ owner: String
+  ) -> RampList? {
+    switch parameter {
+    case .constant(let value):
+      return exact(at: .root) { () throws(TimeError) in try RampList.constant(value) }
+    case .ramps(let entries):
+      guard let placed = timeline(entries), let first = placed.first else { return nil }
+      if let range {
+        for entry in placed { checkPlace(of: entry.ramp.over, within: range, owner: owner, at: entry.pointer) }
+      }
+      return exact(at: first.pointer) { () throws(TimeError) in
+        let list = try RampList(placed.map(\.ramp)).shifted(by: range?.start ?? .zero)
+        // Before the first ramp the value is that which it starts with.
+        return RampList(try RampList.constant(first.ramp.from).ramps + list.ramps)
+      }
+    }
+  }
+}

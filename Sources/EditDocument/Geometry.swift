@@ -1,0 +1,443 @@
+import CompositionModel
+
+/// Where a clip or a layer is drawn, as written: `crop`, `frame` and `transform`, and ramps of them.
+struct GeometryEntry: Sendable {
+  var crop: WrittenRectangle?
+  var frame: WrittenRectangle?
+  var transform: WrittenTransform?
+  var cropRamps: [WrittenRamp<WrittenRectangle>] = []
+  var frameRamps: [WrittenRamp<WrittenRectangle>] = []
+  var transformRamps: [WrittenRamp<WrittenTransform>] = []
+
+  static let keys = ["crop", "frame", "transform"]
+  static let keysOfTransform = ["rotate", "scale", "translate", "anchor"]
+  static let insteadInTransform = [
+    "rotation": "did you mean 'rotate'?", "angle": "did you mean 'rotate'?", "position": "did you mean 'translate'?",
+    "translation": "did you mean 'translate'?", "x": "did you mean 'translate', [x, y]?",
+    "y": "did you mean 'translate', [x, y]?", "zoom": "did you mean 'scale'?", "origin": "did you mean 'anchor'?",
+  ]
+
+  /// The keys that are written, as themselves or in ramps.
+  var used: [String] {
+    zip(
+      GeometryEntry.keys,
+      [
+        crop != nil || !cropRamps.isEmpty, frame != nil || !frameRamps.isEmpty,
+        transform != nil || !transformRamps.isEmpty,
+      ]
+    ).filter(\.1).map(\.0)
+  }
+
+  /// Pixels from an edge, and pixels of a side.
+  static let offsets = -65536.0...65536
+  /// Per cent of a side.
+  static let percents = -1000.0...1000
+  /// Degrees: a hundred turns each way.
+  static let rotations = -36000.0...36000
+  /// How many times larger a picture is made; a negative number mirrors it as well.
+  static let scales = 0.001...100.0
+  /// The first four numbers of a matrix, and the last two.
+  static let factors = -1000.0...1000
+  static let translations = -1_000_000.0...1_000_000
+}
+
+/// A length in pixels, or a part of a side.
+struct WrittenLength: Sendable {
+  var pixels = 0.0
+  var fraction = 0.0
+
+  /// - Parameters:
+  ///   - side: what the fraction is of, in pixels.
+  ///   - scale: what the pixels are multiplied with.
+  func resolved(_ side: Double, scale: Double) -> Double { pixels * scale + fraction * side }
+}
+
+struct WrittenRectangle: Sendable {
+  var x: WrittenLength
+  var y: WrittenLength
+  var width: WrittenLength
+  var height: WrittenLength
+
+  func resolved(in size: PixelSize, scale: Double) -> Rectangle {
+    let (across, down) = (Double(size.width), Double(size.height))
+    return Rectangle(
+      x: x.resolved(across, scale: scale), y: y.resolved(down, scale: scale),
+      width: width.resolved(across, scale: scale), height: height.resolved(down, scale: scale))
+  }
+}
+
+enum WrittenTransform: Sendable {
+  case matrix(AffineMatrix)
+  case turn(WrittenTurn)
+}
+
+/// A transform by its parts.
+struct WrittenTurn: Sendable {
+  var rotation = 0.0
+  var scaleX = 1.0
+  var scaleY = 1.0
+  var x = WrittenLength()
+  var y = WrittenLength()
+  /// From the corner of the layer's rectangle.
+  var anchorX = WrittenLength(fraction: 0.5)
+  var anchorY = WrittenLength(fraction: 0.5)
+
+  func resolved(in frame: PixelSize, scale: Double) -> TransformComponents {
+    TransformComponents(
+      rotation: rotation, scaleX: scaleX, scaleY: scaleY, x: x.resolved(Double(frame.width), scale: scale),
+      y: y.resolved(Double(frame.height), scale: scale),
+      anchorX: TransformComponents.Coordinate(fraction: anchorX.fraction, pixels: anchorX.pixels * scale),
+      anchorY: TransformComponents.Coordinate(fraction: anchorY.fraction, pixels: anchorY.pixels * scale))
+  }
+}
+
+/// A ramp of a value of any kind as written.
+struct WrittenRamp<Value: Sendable>: Sendable {
+  var place: RampEntry.Place
+  var from: Value
+  var to: Value
+  var easing: Easing?
+  var pointer: JSONPointer
+}
+
+// MARK: Reading
+
+extension DocumentReader {
+  /// Reads the keys of the geometry of a clip, a layer or an overlay and its `ramps`, of which those of the opacity are
+  /// returned as well.
+  /// - Parameter keys: The keys of `GeometryEntry.keys` that it can have.
+  mutating func geometry(
+    _ fields: Fields, keys: [String] = GeometryEntry.keys, mayBeNegative: Bool = false
+  ) -> (geometry: GeometryEntry, opacity: [RampEntry]) {
+    var entry = GeometryEntry()
+    if keys.contains("crop") { entry.crop = fields["crop"].flatMap { rectangle($0) } }
+    if keys.contains("frame") { entry.frame = fields["frame"].flatMap { rectangle($0) } }
+    if keys.contains("transform") { entry.transform = fields["transform"].flatMap { transform($0) } }
+    var opacity: [RampEntry] = []
+    for item in items(fields["ramps"], "ramps") {
+      layerRamp(item, keys, mayBeNegative: mayBeNegative, into: &entry, opacity: &opacity)
+    }
+    checkTransforms(entry, fields)
+    return (entry, opacity)
+  }
+
+  private mutating func layerRamp(
+    _ value: JSONValue, _ keys: [String], mayBeNegative: Bool, into entry: inout GeometryEntry,
+    opacity: inout [RampEntry]
+  ) {
+    let quantity = RampEntry.Quantity.opacity
+    let quantities = [quantity.key] + keys
+    guard
+      let fields = fields(
+        value, "a ramp", keys: RampEntry.keys + quantities,
+        instead: ["pan": "'pan' is a key of clips, not of their ramps"])
+    else { return }
+    guard quantities.contains(where: fields.has) else {
+      let names = quantities.map { "'\($0)'" }
+      problems.add(
+        value.pointer, "a ramp needs \(list(names.dropLast())) or \(list(names.suffix(1))), the value that it changes")
+      return
+    }
+    let time = rampTime(fields, mayBeNegative: mayBeNegative)
+    let numbers = rampNumbers(fields, of: quantity)
+    let rectangles = ["crop", "frame"].map { key in
+      keys.contains(key)
+        ? rampValues(fields, key, example: "[[0, 0, 640, 360], [320, 180, 640, 360]]") { $0.rectangle($1) } : nil
+    }
+    let transforms = rampValues(fields, "transform", example: #"[{"rotate": 0}, {"rotate": 90}]"#) {
+      $0.transform($1)
+    }
+    guard let time else { return }
+    func ramp<Value>(_ values: (from: Value, to: Value)) -> WrittenRamp<Value> {
+      WrittenRamp(
+        place: time.place, from: values.from, to: values.to, easing: time.easing, pointer: fields.pointer)
+    }
+    if let numbers {
+      opacity.append(
+        RampEntry(
+          place: time.place, from: numbers.from, to: numbers.to, easing: time.easing, pointer: fields.pointer))
+    }
+    if let crop = rectangles[0] { entry.cropRamps.append(ramp(crop)) }
+    if let frame = rectangles[1] { entry.frameRamps.append(ramp(frame)) }
+    if let transforms { entry.transformRamps.append(ramp(transforms)) }
+  }
+
+  /// Reports matrices beside what they take the place of, and transforms of both forms.
+  private mutating func checkTransforms(_ entry: GeometryEntry, _ fields: Fields) {
+    var written = entry.transform.map { [($0, fields.pointer.key("transform"))] } ?? []
+    for ramp in entry.transformRamps {
+      let pointer = ramp.pointer.key("transform")
+      written += [(ramp.from, pointer), (ramp.to, pointer)]
+    }
+    guard let first = written.first else { return }
+    for (transform, pointer) in written where transform.isMatrix != first.0.isMatrix {
+      problems.add(pointer, "the transforms of a layer are all matrices, or all objects such as {\"rotate\": 90}")
+      return
+    }
+    guard first.0.isMatrix else { return }
+    for key in ["fit", "frame"] where key == "fit" ? fields.has(key) : entry.used.contains(key) {
+      problems.add(
+        fields.has(key) ? fields.pointer.key(key) : fields.pointer,
+        "a matrix puts the picture itself into the film and takes the place of '\(key)'; write one of them, not both")
+    }
+  }
+
+  /// `[x, y, width, height]`.
+  private mutating func rectangle(_ value: JSONValue) -> WrittenRectangle? {
+    guard case .array(let items) = value.content, items.count == 4 else {
+      problems.add(
+        value.pointer,
+        "\(value.shown) should be a rectangle: [x, y, width, height] in pixels, or in per cent such as \"50%\"")
+      return nil
+    }
+    let (x, y) = (length(items[0]), length(items[1]))
+    let (width, height) = (side(items[2]), side(items[3]))
+    guard let x, let y, let width, let height else { return nil }
+    return WrittenRectangle(x: x, y: y, width: width, height: height)
+  }
+
+  private mutating func side(_ value: JSONValue) -> WrittenLength? {
+    guard let side = length(value) else { return nil }
+    if side.pixels > 0 || side.fraction > 0 { return side }
+    problems.add(value.pointer, "\(value.shown) should be above 0: it is a side of a rectangle")
+    return nil
+  }
+
+  /// Pixels, or per cent in a string.
+  private mutating func length(_ value: JSONValue) -> WrittenLength? {
+    guard case .string(let text) = value.content else {
+      return number(value, in: GeometryEntry.offsets).map { WrittenLength(pixels: $0) }
+    }
+    if let percent = percent(text, in: GeometryEntry.percents) { return WrittenLength(fraction: percent / 100) }
+    problems.add(
+      value.pointer,
+      "\(value.shown) should be a number of pixels, or per cent from \"-1000%\" to \"1000%\"")
+    return nil
+  }
+
+  /// The number of a text such as `12.5%`. Nil if it is another text, or outside the range.
+  func percent(_ text: String, in range: ClosedRange<Double>) -> Double? {
+    guard text.hasSuffix("%"), let exact = try? exactDecimal(text.dropLast()) else { return nil }
+    return range.contains(exact.approximate) ? exact.approximate : nil
+  }
+
+  private mutating func transform(_ value: JSONValue) -> WrittenTransform? {
+    if case .array(let items) = value.content { return matrix(value, items) }
+    guard case .object = value.content else {
+      problems.add(
+        value.pointer,
+        "\(value.shown) should be a transform: a matrix [a, b, c, d, tx, ty], or an object with "
+          + list(GeometryEntry.keysOfTransform))
+      return nil
+    }
+    let found = problems.count
+    guard
+      let fields = fields(
+        value, "a transform", keys: GeometryEntry.keysOfTransform, instead: GeometryEntry.insteadInTransform)
+    else { return nil }
+    var turn = WrittenTurn()
+    turn.rotation = number(fields["rotate"], in: GeometryEntry.rotations) ?? 0
+    if let scale = fields["scale"] {
+      if case .array(let items) = scale.content, items.count == 2 {
+        (turn.scaleX, turn.scaleY) = (factor(items[0]), factor(items[1]))
+      } else {
+        turn.scaleX = factor(scale)
+        turn.scaleY = turn.scaleX
+      }
+    }
+    if let pair = fields["translate"].flatMap({ pair($0, "a distance [x, y]") }) { (turn.x, turn.y) = pair }
+    if let anchor = fields["anchor"] {
+      if case .string("center") = anchor.content {
+      } else if let pair = pair(anchor, "\"center\", or a point [x, y] of the layer's rectangle") {
+        (turn.anchorX, turn.anchorY) = pair
+      }
+    }
+    return problems.count == found ? .turn(turn) : nil
+  }
+
+  private mutating func pair(_ value: JSONValue, _ noun: String) -> (WrittenLength, WrittenLength)? {
+    guard case .array(let items) = value.content, items.count == 2 else {
+      problems.add(value.pointer, "\(value.shown) should be \(noun), in pixels or per cent")
+      return nil
+    }
+    let (x, y) = (length(items[0]), length(items[1]))
+    guard let x, let y else { return nil }
+    return (x, y)
+  }
+
+  /// The name of a blend mode. Nil for `normal`.
+  mutating func blendMode(_ value: JSONValue?) -> BlendMode? {
+    choice(value, "blend mode", among: [BlendMode.normal] + BlendMode.allCases.map(\.rawValue))
+      .flatMap(BlendMode.init(rawValue:))
+  }
+
+  private mutating func factor(_ value: JSONValue) -> Double {
+    let scales = GeometryEntry.scales
+    if case .number(let text) = value.content, let number = Double(text), scales.contains(abs(number)) {
+      return number
+    }
+    problems.add(
+      value.pointer,
+      "\(value.shown) should be a number from \(plain(scales.lowerBound)) to \(plain(scales.upperBound)), or its negative, "
+        + "which mirrors")
+    return 1
+  }
+
+  private mutating func matrix(_ value: JSONValue, _ items: [JSONValue]) -> WrittenTransform? {
+    guard items.count == 6 else {
+      problems.add(value.pointer, "\(value.shown) should be the six numbers of a matrix: [a, b, c, d, tx, ty]")
+      return nil
+    }
+    let numbers = items.enumerated().map { index, item in
+      number(item, in: index < 4 ? GeometryEntry.factors : GeometryEntry.translations)
+    }
+    guard let a = numbers[0], let b = numbers[1], let c = numbers[2], let d = numbers[3], let tx = numbers[4],
+      let ty = numbers[5]
+    else { return nil }
+    let matrix = AffineMatrix(a: a, b: b, c: c, d: d, tx: tx, ty: ty)
+    if !matrix.isSingular { return .matrix(matrix) }
+    problems.add(
+      value.pointer,
+      "[\(list([a, b, c, d, tx, ty].map(plain)))] is singular: a·d - b·c is \(plain(matrix.determinant)), so that the "
+        + "picture has no area; it must be \(plain(AffineMatrix.leastDeterminant)) at least, or its negative")
+    return nil
+  }
+}
+
+extension WrittenTransform {
+  var isMatrix: Bool { if case .matrix = self { true } else { false } }
+}
+
+// MARK: Lowering
+
+/// The geometry of a clip or a layer with its times known, on the composition's timeline.
+struct PlacedGeometry {
+  struct Step<Value> {
+    var over: MediaTimeRange
+    var from: Value
+    var to: Value
+    var easing: Easing?
+    var pointer: JSONPointer
+  }
+
+  /// A value that is written without a ramp is set before the film.
+  var crop: [Step<WrittenRectangle>] = []
+  var frame: [Step<WrittenRectangle>] = []
+  var transform: [Step<WrittenTransform>] = []
+
+  /// The geometry of pictures of one size.
+  fileprivate(set) var resolved: [PixelSize: LayerGeometry] = [:]
+}
+
+extension Lowering {
+  /// Puts geometry in its time. Nil if there is none, and nil and problems if its ramps cannot be used.
+  /// - Parameters:
+  ///   - clip: where the clip or the overlay is, on whose own time the ramps are. Nil: they are on the composition's
+  ///     timeline.
+  ///   - owner: what that is, for messages.
+  mutating func placed(
+    _ entry: GeometryEntry, within clip: MediaTimeRange?, owner: String = "the clip", at pointer: JSONPointer
+  ) -> PlacedGeometry? {
+    guard !entry.used.isEmpty else { return nil }
+    guard let crop = steps(entry.crop, entry.cropRamps, "crop", within: clip, owner, at: pointer),
+      let frame = steps(entry.frame, entry.frameRamps, "frame", within: clip, owner, at: pointer),
+      let transform = steps(entry.transform, entry.transformRamps, "transform", within: clip, owner, at: pointer)
+    else { return nil }
+    return PlacedGeometry(crop: crop, frame: frame, transform: transform)
+  }
+
+  private mutating func steps<Value>(
+    _ constant: Value?, _ ramps: [WrittenRamp<Value>], _ key: String, within clip: MediaTimeRange?,
+    _ owner: String, at pointer: JSONPointer
+  ) -> [PlacedGeometry.Step<Value>]? {
+    guard let ordered = ordered(ramps.map { ($0.place, $0.pointer) }) else { return nil }
+    let found = problems.count
+    var steps: [PlacedGeometry.Step<Value>] = []
+    if let constant {
+      steps.append(
+        PlacedGeometry.Step(
+          over: MediaTimeRange(emptyAt: RampList.earliest), from: constant, to: constant, easing: nil,
+          pointer: pointer.key(key)))
+    }
+    for (index, over) in ordered {
+      let ramp = ramps[index]
+      var place: MediaTimeRange? = over
+      if let clip {
+        checkPlace(of: over, within: clip, owner: owner, at: ramp.pointer)
+        place = exact(at: ramp.pointer) { () throws(TimeError) in try over.shifted(by: clip.start) }
+      }
+      guard let place else { return nil }
+      steps.append(
+        PlacedGeometry.Step(
+          over: place, from: ramp.from, to: ramp.to, easing: ramp.easing, pointer: ramp.pointer.key(key)))
+    }
+    return problems.count == found ? steps : nil
+  }
+
+  /// The geometry of an asset's pictures in the film. Nil if there is none, and nil and problems if a crop is outside
+  /// the picture.
+  mutating func geometry(_ placed: inout PlacedGeometry?, of asset: AssetID) -> LayerGeometry? {
+    guard let picture = assets[asset]?.defaultTrack(.video)?.video?.presentationSize else { return nil }
+    return geometry(&placed, of: picture, named: asset)
+  }
+
+  /// - Parameter picture: its size.
+  mutating func geometry(
+    _ placed: inout PlacedGeometry?, of picture: PixelSize, named asset: AssetID
+  ) -> LayerGeometry? {
+    guard let frame = frameSize, let steps = placed else { return nil }
+    if let known = steps.resolved[picture] { return known }
+    let scale = scale.approximate
+    var geometry = LayerGeometry()
+    if !steps.crop.isEmpty {
+      for step in steps.crop { checkCrop(step, asset, picture) }
+      geometry.crop = list(steps.crop) { $0.resolved(in: picture, scale: 1) }
+    }
+    if !steps.frame.isEmpty { geometry.frame = list(steps.frame) { $0.resolved(in: frame, scale: scale) } }
+    let matrices = list(steps.transform.compactMap { $0.matrix(scale: scale) }) { $0 }
+    let turns = list(steps.transform.compactMap { $0.turn(in: frame, scale: scale) }) { $0 }
+    if !matrices.ramps.isEmpty { geometry.transform = .matrix(matrices) }
+    if !turns.ramps.isEmpty { geometry.transform = .turn(turns) }
+    placed?.resolved[picture] = geometry
+    return geometry
+  }
+
+  private func list<Written, Value>(
+    _ steps: [PlacedGeometry.Step<Written>], _ resolve: (Written) -> Value
+  ) -> ValueRampList<Value> {
+    ValueRampList(
+      steps.map { ValueRamp(over: $0.over, from: resolve($0.from), to: resolve($0.to), easing: $0.easing) })
+  }
+
+  private mutating func checkCrop(
+    _ step: PlacedGeometry.Step<WrittenRectangle>, _ asset: AssetID, _ picture: PixelSize
+  ) {
+    for written in [step.from, step.to] {
+      let crop = written.resolved(in: picture, scale: 1)
+      guard crop.intersection(Rectangle(picture)).isEmpty else { continue }
+      problems.add(
+        step.pointer,
+        "the crop [\(CompositionModel.list([crop.x, crop.y, crop.width, crop.height].map(plain)))] is outside '\(asset)', "
+          + "which is \(picture.width)x\(picture.height)")
+      return
+    }
+  }
+}
+
+extension PlacedGeometry.Step<WrittenTransform> {
+  fileprivate func matrix(scale: Double) -> PlacedGeometry.Step<AffineMatrix>? {
+    guard case .matrix(let from) = from, case .matrix(let to) = to else { return nil }
+    func scaled(_ matrix: AffineMatrix) -> AffineMatrix {
+      matrix.then(AffineMatrix(a: scale, b: 0, c: 0, d: scale, tx: 0, ty: 0))
+    }
+    return PlacedGeometry.Step<AffineMatrix>(
+      over: over, from: scaled(from), to: scaled(to), easing: easing, pointer: pointer)
+  }
+
+  fileprivate func turn(in frame: PixelSize, scale: Double) -> PlacedGeometry.Step<TransformComponents>? {
+    guard case .turn(let from) = from, case .turn(let to) = to else { return nil }
+    return PlacedGeometry.Step<TransformComponents>(
+      over: over, from: from.resolved(in: frame, scale: scale), to: to.resolved(in: frame, scale: scale),
+      easing: easing, pointer: pointer)
+  }
+}

@@ -1,0 +1,139 @@
+import CompositionModel
+
+/// A mask of a clip, a layer or a track as written.
+struct MaskEntry: Sendable {
+  var mask: LayerMask
+  var pointer: JSONPointer
+
+  static let keys = ["image", "track", "channel", "invert"]
+  static let instead = [
+    "asset": "did you mean 'image'?", "matte": "did you mean 'image'?", "video": "did you mean 'track'?",
+    "inverted": "did you mean 'invert'?", "type": "did you mean 'channel'?",
+  ]
+}
+
+extension DocumentReader {
+  /// Reads a mask. Nil and a problem if it cannot be used.
+  mutating func mask(_ value: JSONValue?) -> MaskEntry? {
+    guard let value, let fields = fields(value, "a mask", keys: MaskEntry.keys, instead: MaskEntry.instead) else {
+      return nil
+    }
+    let channel: LayerMask.Channel = choice(fields["channel"], "channel") ?? .alpha
+    let isInverted = boolean(fields["invert"]) ?? false
+    var source: LayerMask.Source?
+    if let track = fields["track"], let image = fields["image"] {
+      problems.add(image.pointer, "a mask has 'image', a still picture, or 'track', not both")
+      _ = name(track, "a track's id")
+      _ = asset(image)
+    } else if let track = fields["track"] {
+      // Tracks that follow are not declared yet: lowering compares the name with them.
+      source = name(track, "a track's id").map { .track($0) }
+    } else if fields.has("image") {
+      source = asset(fields["image"]).map { .image($0) }
+    } else {
+      problems.add(fields.pointer, "a mask needs 'image', a still picture, or 'track', a video track")
+    }
+    return source.map {
+      MaskEntry(mask: LayerMask($0, channel: channel, isInverted: isInverted), pointer: fields.pointer)
+    }
+  }
+}
+
+extension Document {
+  /// The masks of tracks, clips and layers, each with the track that it is of.
+  var masks: [(entry: MaskEntry, owner: TrackID)] {
+    let ofTracks = tracks.flatMap { track in
+      ([track.mask] + track.clips.map(\.mask)).compactMap(\.self).map { ($0, track.id) }
+    }
+    let ofLayers = (videoComposition.instructions ?? []).flatMap { instruction -> [(MaskEntry, TrackID)] in
+      guard case .layers(let layers) = instruction.content else { return [] }
+      return layers.compactMap { layer in layer.mask.map { ($0, layer.track) } }
+    }
+    return ofTracks + ofLayers
+  }
+}
+
+extension Lowering {
+  /// The tracks whose pictures are masks. They are not shown by derived instructions.
+  var maskTracks: Set<TrackID> { Set(document.masks.compactMap(\.entry.mask.track)) }
+
+  /// The tracks whose pictures are masks and nothing else. Explicit instructions can show such a track too.
+  var hiddenTracks: Set<TrackID> {
+    guard let instructions = document.videoComposition.instructions else { return maskTracks }
+    return maskTracks.subtracting(instructions.flatMap(\.content.tracks))
+  }
+
+  /// Reports masks of tracks that cannot be used, and what has no effect on a track that is a mask.
+  mutating func checkMaskTracks() {
+    let videos = document.tracks.filter { $0.type == .video }
+    let tracks = Dictionary(videos.map { ($0.id, $0) }) { first, _ in first }
+    var opaque: [TrackID: AssetID?] = [:]
+    var checked: Set<TrackID> = []
+    for (entry, owner) in document.masks {
+      guard let id = entry.mask.track else { continue }
+      let pointer = entry.pointer.key("track")
+      guard let track = tracks[id] else {
+        let names = videos.map(\.id)
+        problems.add(
+          pointer, "there is no video track '\(id.shortened)'\(suggestion(for: id, amongDeclared: names))")
+        continue
+      }
+      if id == owner {
+        problems.add(pointer, "a track cannot be the mask of its own clips; put the mask on another track")
+        continue
+      }
+      if entry.mask.channel == .alpha {
+        let asset = opaque[id] ?? firstOpaqueAsset(of: track)
+        opaque[id] = .some(asset)
+        if let asset {
+          problems.add(
+            entry.pointer,
+            "'\(asset.shortened)' on track '\(id.shortened)' has no transparency, which is what counts of a mask: "
+              + "write \"channel\": \"luma\"")
+        }
+      }
+      guard checked.insert(id).inserted else { continue }
+      check(track, maskAt: entry.pointer)
+    }
+  }
+
+  /// The asset of the first clip whose pictures have no alpha channel. Nil: all have one.
+  private func firstOpaqueAsset(of track: TrackEntry) -> AssetID? {
+    track.clips.lazy.compactMap(\.asset).first { assets[$0]?.defaultTrack(.video)?.video?.hasAlpha == false }
+  }
+
+  /// Reports what a track that is a mask cannot have.
+  private mutating func check(_ track: TrackEntry, maskAt pointer: JSONPointer) {
+    let isIn = "of track '\(track.id.shortened)', which is a mask (\(pointer.text))"
+    let keys = track.keysOfLayers
+    if !keys.isEmpty { problems.add(track.pointer, "\(list(keys)) \(isIn), would have no effect") }
+    for clip in track.clips {
+      var keys = clip.keysOfLayers
+      if clip.fit != .contain { keys.append("fit") }
+      if !clip.filters.isEmpty { keys.append("filters") }
+      if !keys.isEmpty { problems.add(clip.pointer, "\(list(keys)) of a clip \(isIn), would have no effect") }
+      if let transition = clip.transition {
+        problems.add(transition.pointer, "a transition \(isIn); there can be none")
+      }
+    }
+    guard document.videoComposition.instructions == nil else { return }
+    for transition in document.videoComposition.transitions where [transition.from, transition.to].contains(track.id) {
+      problems.add(transition.pointer, "a transition \(isIn), which is not shown")
+    }
+  }
+
+  /// The mask. Nil and a problem if its asset is not a still picture.
+  mutating func lower(_ entry: MaskEntry?) -> LayerMask? {
+    guard let entry else { return nil }
+    guard case .image(let image) = entry.mask.source else { return entry.mask }
+    guard let asset = assets[image] else { return nil }
+    guard asset.defaultTrack(.video)?.video?.isStill == true else {
+      problems.add(
+        entry.pointer.key("image"),
+        "'\(image)' is not a still picture, which the image of a mask must be; a video can be on a track of its own: "
+          + "\"mask\": {\"track\": …}")
+      return nil
+    }
+    return entry.mask
+  }
+}

@@ -1,0 +1,424 @@
+import CompositionModel
+
+/// An overlay as written.
+struct OverlayEntry: Sendable {
+  enum Content: Sendable {
+    /// `loop` is nil if not written.
+    case image(AssetID, OverlaySize, loop: OverlayLoop?)
+    case video(AssetID, use: WrittenRange?, OverlaySize, loop: OverlayLoop?)
+    /// If `size` is nil, it follows the frame's height. With `track` the text itself comes from there.
+    case text(StyledText, size: Double?, track: TrackText?)
+  }
+
+  var content: Content
+  /// Nil: the whole film.
+  var over: WrittenRange?
+  var placement: WrittenPlacement
+  var opacity: Double
+  /// The metadata track whose numbers are the opacity, in place of `opacity`.
+  var opacityTrack: TrackID?
+  /// The metadata track whose numbers are the rotation, in place of a transform.
+  var rotationTrack: TrackID?
+  /// On the overlay's own time.
+  var ramps: [RampEntry]
+  /// `crop` and `transform`, on the overlay's own time.
+  var geometry = GeometryEntry()
+  /// On the overlay's own time.
+  var filters: [FilterEntry] = []
+  /// Nil: straight.
+  var alpha: AlphaMode?
+  var blendMode: BlendMode?
+  var pointer: JSONPointer
+
+  static let keys = [
+    "over", "anchor", "inset", "x", "y", "transform", "rotate", "opacity", "blendMode", "filters", "ramps",
+  ]
+  static let keysOfImages = ["image", "width", "height", "loop", "crop", "alpha"]
+  static let keysOfVideos = ["video", "use", "width", "height", "loop", "crop", "alpha"]
+  static let keysOfTexts = ["text", "font", "bold", "italic", "size", "color", "align", "width"] + TextStyleKeys.all
+  static let instead = [
+    "scale": "the size is 'width' or 'height', or 'transform' with 'scale'", "rotation": "did you mean 'rotate'?",
+    "angle": "did you mean 'rotate'?", "position": "the place is 'anchor' with 'inset', or 'x' and 'y'",
+    "fontsize": "did you mean 'size'?",
+    "colour": "did you mean 'color'?", "at": "the time is 'over', a range", "start": "the time is 'over', a range",
+    "end": "the time is 'over', a range", "duration": "the time is 'over', a range",
+    "captions": "'captions' is a key of the document", "stroke": "did you mean 'outline'?",
+    "background": "did you mean 'box'?", "gif": "did you mean 'image'?",
+  ]
+
+  /// The greatest inset, and the greatest distance of `x` and `y` from 0, in pixels.
+  static let greatestOffset = 65_536
+  /// Widths and heights of an image, and the width at which text is wrapped, in pixels.
+  static let sides = 1...PixelSize.largestSide
+  /// How often a video or an animated picture may be played.
+  static let loops = 1...1_000_000
+  /// Sizes of a font, in pixels.
+  static let fontSizes = 1.0...4096
+  /// The most characters of a text. A frame cannot show more, and they are laid out in a short time.
+  static let greatestTextLength = 10_000
+}
+
+/// How often a video or an animated picture is played.
+enum OverlayLoop: Sendable {
+  /// For as long as the overlay is shown.
+  case forever
+  case times(Int)
+
+  var turns: Int? { if case .times(let count) = self { count } else { nil } }
+}
+
+/// A length as written: in pixels, or in hundredths of the frame's width or height.
+enum OverlayLength: Sendable {
+  case pixels(Int)
+  case percent(Double)
+}
+
+/// The written size of a picture.
+struct OverlaySize: Sendable {
+  var width: OverlayLength?
+  var height: OverlayLength?
+}
+
+/// The written place of an overlay.
+enum WrittenPlacement: Sendable {
+  case anchor(Anchor, inset: OverlayLength)
+  case point(x: OverlayLength, y: OverlayLength)
+}
+
+extension DocumentReader {
+  /// Reads an overlay. Nil and a problem if it cannot be used.
+  mutating func overlay(_ value: JSONValue) -> OverlayEntry? {
+    let contents = [
+      ("image", "an image overlay", OverlayEntry.keysOfImages), ("video", "a video overlay", OverlayEntry.keysOfVideos),
+      ("text", "a text overlay", OverlayEntry.keysOfTexts),
+    ]
+    guard case .object(let members) = value.content else {
+      problems.add(value.pointer, "\(value.shown) should be an overlay: an object with 'image', 'video' or 'text'")
+      return nil
+    }
+    let written = contents.filter { content in members.contains { $0.key == content.0 } }
+    let isOne = written.count == 1
+    var own = isOne ? written[0].2 : []
+    if !isOne { for key in contents.flatMap(\.2) where !own.contains(key) { own.append(key) } }
+    guard
+      let fields = fields(
+        value, isOne ? written[0].1 : "an overlay", keys: own + OverlayEntry.keys,
+        instead: OverlayEntry.instead)
+    else { return nil }
+    if !isOne {
+      let names = list(written.map { "'\($0.0)'" })
+      problems.add(
+        value.pointer,
+        "an overlay has 'image', 'video' or 'text'; this one has \(written.isEmpty ? "none of them" : names)")
+    }
+    // The other keys are checked all the same, so that all problems are reported at once.
+    let over = range(fields["over"])
+    let image = fields.has("image") ? image(fields) : nil
+    let video = fields.has("video") ? video(fields) : nil
+    let text = fields.has("text") ? text(fields, over: over) : nil
+    let content = isOne ? image ?? video ?? text : nil
+    let placement = placement(fields)
+    let opacityTrack = numberTrack(fields["opacity"], in: 0...1)
+    let opacity = opacityTrack.isWritten ? 1 : number(fields["opacity"], in: 0...1) ?? 1
+    let rotationTrack = numberTrack(fields["rotate"], in: GeometryEntry.rotations)
+    let (geometry, ramps) = overlayGeometry(fields, hasPicture: !fields.has("text"))
+    if opacityTrack.isWritten, let ramp = ramps.first {
+      problems.add(ramp.pointer, "the opacity is that of a metadata track; there can be no ramp of it")
+    }
+    let filters = filters(fields["filters"])
+    let alpha = fields.has("text") ? nil : alpha(fields["alpha"])
+    let blendMode = blendMode(fields["blendMode"])
+    guard let content, let placement, over != nil || !fields.has("over") else { return nil }
+    var entry = OverlayEntry(
+      content: content, over: over, placement: placement, opacity: opacity, ramps: ramps, geometry: geometry,
+      filters: filters, alpha: alpha, blendMode: blendMode, pointer: fields.pointer)
+    (entry.opacityTrack, entry.rotationTrack) = (opacityTrack.track, rotationTrack.track)
+    return entry
+  }
+
+  /// `crop`, `transform` and `rotate`, and ramps of them and of the opacity.
+  /// - Parameter hasPicture: Only a picture can be cropped.
+  private mutating func overlayGeometry(
+    _ fields: Fields, hasPicture: Bool
+  ) -> (geometry: GeometryEntry, opacity: [RampEntry]) {
+    var (entry, opacity) = geometry(fields, keys: hasPicture ? ["crop", "transform"] : ["transform"])
+    let written =
+      (entry.transform.map { [($0, fields.pointer.key("transform"))] } ?? [])
+      + entry.transformRamps.map { ($0.from, $0.pointer.key("transform")) }
+    if let (_, pointer) = written.first(where: { $0.0.isMatrix }) {
+      problems.add(pointer, "the transform of an overlay is an object such as {\"rotate\": 90}, not a matrix")
+      (entry.transform, entry.transformRamps) = (nil, [])
+    }
+    if let rotate = fields["rotate"], case .object = rotate.content {
+      if fields.has("transform") || !entry.transformRamps.isEmpty {
+        problems.add(rotate.pointer, "an overlay has a 'transform', or a 'rotate' of a metadata track, not both")
+      }
+    } else if let rotate = fields["rotate"], let degrees = number(rotate, in: GeometryEntry.rotations) {
+      if fields.has("transform") {
+        problems.add(rotate.pointer, "'rotate' is a part of 'transform'; write it there")
+      } else {
+        entry.transform = .turn(WrittenTurn(rotation: degrees))
+      }
+    }
+    return (entry, opacity)
+  }
+
+  private mutating func image(_ fields: Fields) -> OverlayEntry.Content? {
+    let asset = asset(fields["image"])
+    let (size, loop) = (size(fields), loop(fields["loop"]))
+    return asset.map { .image($0, size, loop: loop) }
+  }
+
+  private mutating func video(_ fields: Fields) -> OverlayEntry.Content? {
+    let asset = asset(fields["video"])
+    let use = range(fields["use"])
+    let (size, loop) = (size(fields), loop(fields["loop"]))
+    guard let asset, use != nil || !fields.has("use") else { return nil }
+    return .video(asset, use: use, size, loop: loop)
+  }
+
+  private mutating func size(_ fields: Fields) -> OverlaySize {
+    OverlaySize(
+      width: length(fields["width"], in: OverlayEntry.sides), height: length(fields["height"], in: OverlayEntry.sides))
+  }
+
+  private mutating func loop(_ value: JSONValue?) -> OverlayLoop? {
+    guard let value else { return nil }
+    switch value.content {
+    case .boolean(let loops): return loops ? .forever : .times(1)
+    case .number: return integer(value, in: OverlayEntry.loops).map { .times($0) }
+    default:
+      problems.add(
+        value.pointer, "\(value.shown) should be true, false or how often it is played, such as 3")
+      return nil
+    }
+  }
+
+  /// A length in pixels, or a percentage of the frame's side such as `"12.5%"`, which may be up to 1000 %.
+  private mutating func length(_ value: JSONValue?, in range: ClosedRange<Int>) -> OverlayLength? {
+    guard let value else { return nil }
+    guard case .string(let text) = value.content else { return integer(value, in: range).map { .pixels($0) } }
+    let (least, most) = (
+      range.lowerBound < 0 ? GeometryEntry.percents.lowerBound : 0, GeometryEntry.percents.upperBound
+    )
+    if let percent = percent(text, in: least...most) { return .percent(percent) }
+    problems.add(
+      value.pointer,
+      "\(value.shown) should be a whole number of pixels from \(range.lowerBound) to \(range.upperBound), or per cent "
+        + "of the frame from \"\(plain(least))%\" to \"\(plain(most))%\"")
+    return nil
+  }
+
+  private mutating func text(_ fields: Fields, over: WrittenRange?) -> OverlayEntry.Content? {
+    var (text, track): (String?, TrackText?)
+    if let value = fields["text"], case .object = value.content {
+      track = trackText(value, over: over, isAlwaysShown: !fields.has("over"))
+      text = track.map { _ in "" }
+    } else {
+      text = name(fields["text"], "an overlay's text")
+    }
+    let greatest = OverlayEntry.greatestTextLength
+    if let length = text?.unicodeScalars.count, length > greatest {
+      problems.add(fields.pointer.key("text"), "a text of \(length) characters; at most \(greatest) are allowed")
+      text = nil
+    }
+    let font = fields.has("font") ? name(fields["font"], "a font family") : "sans-serif"
+    let file = fields["font"].flatMap { value in font.flatMap { fontFile($0, at: value.pointer) } }
+    let size = number(fields["size"], in: OverlayEntry.fontSizes)
+    var styled = StyledText(
+      text: text ?? "", font: file == nil ? font ?? "" : "sans-serif", fontFile: file,
+      isBold: boolean(fields["bold"]) ?? false,
+      isItalic: boolean(fields["italic"]) ?? false, size: size ?? 0, color: color(fields["color"]) ?? .white,
+      alignment: choice(fields["align"], "alignment") ?? .center,
+      width: integer(fields["width"], in: OverlayEntry.sides))
+    readStyle(fields, of: &styled)
+    return text == nil || font == nil ? nil : .text(styled, size: size, track: track)
+  }
+
+  /// The place of an overlay. By default it is the centre. If only one of `x` and `y` is given, the other is 0.
+  private mutating func placement(_ fields: Fields) -> WrittenPlacement? {
+    let found = problems.count
+    let greatest = OverlayEntry.greatestOffset
+    let anchor: Anchor? = choice(fields["anchor"], "anchor")
+    let inset = length(fields["inset"], in: 0...greatest)
+    let x = length(fields["x"], in: -greatest...greatest)
+    let y = length(fields["y"], in: -greatest...greatest)
+    guard problems.count == found else { return nil }
+    guard fields.has("x") || fields.has("y") else {
+      return .anchor(anchor ?? .center, inset: inset ?? .pixels(0))
+    }
+    for key in ["anchor", "inset"] where fields.has(key) {
+      problems.add(
+        fields.pointer.key(key), "an overlay is placed by 'anchor' and 'inset' or by 'x' and 'y', not both")
+      return nil
+    }
+    return .point(x: x ?? .pixels(0), y: y ?? .pixels(0))
+  }
+}
+
+extension Lowering {
+  /// What an overlay becomes on the composition's timeline. `scale` makes its lengths in pixels smaller with the frame.
+  mutating func overlays(_ entry: OverlayEntry, frame: PixelSize?) -> [Overlay] {
+    guard let overlay = lower(entry, frame: frame) else { return [] }
+    guard case .text(_, _, let track?) = entry.content else { return [overlay] }
+    return overlays(overlay, of: track, at: entry.pointer)
+  }
+
+  private mutating func lower(_ entry: OverlayEntry, frame: PixelSize?) -> Overlay? {
+    let content = content(entry, frame: frame)
+    let ramps = timeline(entry.ramps)
+    var over = film
+    if let written = entry.over {
+      guard let range = resolve(written, at: entry.pointer.key("over")) else { return nil }
+      over = range
+      if filmIsKnown, !film.isEmpty, film.end <= range.start {
+        problems.add(
+          entry.pointer.key("over"), "\(range) starts after the film, which is \(seconds(film.duration)) long")
+        return nil
+      }
+    }
+    // Without `over`, the ramps are compared with the film's duration, which must be known for that.
+    guard entry.over != nil || filmIsKnown else { return nil }
+    if entry.over == nil, case .video = entry.content, case .video(let video)? = content, let turns = video.turns {
+      let played = exact(at: entry.pointer) { () throws(TimeError) in
+        try MediaTimeRange(start: .zero, duration: video.source.duration * Rational(turns))
+      }
+      guard let played else { return nil }
+      over = played
+    }
+    guard let ramps, let list = rampList(ramps, opacity: 1, within: over, owner: "the overlay"), let content else {
+      return nil
+    }
+    var overlay = Overlay(
+      content: content, over: over, placement: placement(entry.placement, frame), opacity: entry.opacity, ramps: list,
+      blendMode: entry.blendMode)
+    overlay.alpha = entry.alpha
+    overlay.geometry = geometry(of: entry, over)
+    overlay.filters = scaled(filters(entry.filters, within: over, owner: "the overlay"))
+    drive(&overlay, entry)
+    return overlay
+  }
+
+  private mutating func geometry(of entry: OverlayEntry, _ over: MediaTimeRange) -> LayerGeometry? {
+    var placed = placed(entry.geometry, within: over, owner: "the overlay", at: entry.pointer)
+    switch entry.content {
+    case .image(let id, _, _), .video(let id, _, _, _): return geometry(&placed, of: id)
+    // A text has no crop, which is all that depends on the picture's size.
+    case .text: return geometry(&placed, of: PixelSize(width: 1, height: 1), named: "the text")
+    }
+  }
+
+  private mutating func content(_ entry: OverlayEntry, frame: PixelSize?) -> OverlayContent? {
+    switch entry.content {
+    case .image(let id, let size, let loop):
+      guard let (asset, track, video) = picture(id, of: entry, "image") else { return nil }
+      guard video.isStill else {
+        guard animations.contains(asset.container) else {
+          problems.add(
+            entry.pointer.key("image"), "'\(id)' is a video, not a picture: write \"video\": \"\(id.shortened)\"")
+          return nil
+        }
+        return moving(id, asset, track, use: nil, turns: (loop ?? .forever).turns, size, frame, entry)
+      }
+      if loop != nil {
+        problems.add(entry.pointer.key("loop"), "'\(id)' is a still picture, which has nothing to repeat")
+        return nil
+      }
+      let (width, height) = sides(size, own: video.presentationSize, frame)
+      return .image(asset: id, width: width, height: height)
+    case .video(let id, let use, let size, let loop):
+      guard let (asset, track, video) = picture(id, of: entry, "video") else { return nil }
+      if video.isStill {
+        problems.add(
+          entry.pointer.key("video"), "'\(id)' is a still picture: write \"image\": \"\(id.shortened)\"")
+        return nil
+      }
+      return moving(id, asset, track, use: use, turns: (loop ?? .times(1)).turns, size, frame, entry)
+    case .text(var text, let size, _):
+      // An eighteenth of the frame's height is 60 pixels at 1080.
+      text.size = size.map { $0 * scale.approximate } ?? Double(frame?.height ?? 18) / 18
+      text.width = text.width.map { max(1, scaled($0)) }
+      scaleStyle(of: &text)
+      guard checkFont(of: text, at: entry.pointer.key("font")) else { return nil }
+      return .text(text)
+    }
+  }
+
+  /// The containers whose moving pictures are shown as `image`.
+  private var animations: [String] { ["gif", "apng"] }
+
+  /// The picture of an overlay's asset. Nil and a problem if it has none.
+  private mutating func picture(
+    _ id: AssetID, of entry: OverlayEntry, _ key: String
+  ) -> (AssetDescription, TrackDescription, VideoFormat)? {
+    guard let asset = assets[id] else { return nil }
+    guard let track = asset.defaultTrack(.video), let video = track.video else {
+      problems.add(entry.pointer.key(key), "'\(id)' has no picture")
+      return nil
+    }
+    checkAlpha(entry.alpha, of: asset, id, at: entry.pointer)
+    return (asset, track, video)
+  }
+
+  private mutating func moving(
+    _ id: AssetID, _ asset: AssetDescription, _ track: TrackDescription, use: WrittenRange?, turns: Int?,
+    _ size: OverlaySize, _ frame: PixelSize?, _ entry: OverlayEntry
+  ) -> OverlayContent? {
+    let pointer = entry.pointer.key("use")
+    let played = exact(at: entry.pointer) { () throws(TimeError) in
+      try MediaTimeRange(start: .zero, duration: asset.duration)
+    }
+    guard var source = played, let video = track.video else { return nil }
+    guard !source.isEmpty else {
+      problems.add(entry.pointer, "'\(id)' has a duration of 0: there is nothing in it to play")
+      return nil
+    }
+    if let use {
+      guard let written = resolve(use, at: pointer) else { return nil }
+      guard source.contains(written) else {
+        problems.add(
+          pointer,
+          "\(written) goes beyond '\(id)', which is \(seconds(asset.duration)) long; allowed is up to \(source)")
+        return nil
+      }
+      let moved = exact(at: pointer) { () throws(TimeError) in try track.shown(written) }
+      guard let moved else { return nil }
+      source = moved
+    }
+    let (width, height) = sides(size, own: video.presentationSize, frame)
+    return .video(
+      OverlayVideo(
+        asset: id, sourceTrack: track.index, source: source, turns: turns, width: width, height: height))
+  }
+
+  // MARK: Lengths
+
+  /// The width and height of a picture in pixels of the frame.
+  private func sides(_ size: OverlaySize, own: PixelSize, _ frame: PixelSize?) -> (width: Int?, height: Int?) {
+    let hasOwnSize = size.width == nil && size.height == nil && scale != .one
+    let width = size.width.map { pixels($0, of: frame?.width) } ?? (hasOwnSize ? scaled(own.width) : nil)
+    let height = size.height.map { pixels($0, of: frame?.height) }
+    func within(_ side: Int) -> Int { min(max(1, side), PixelSize.largestSide) }
+    return (width.map(within), height.map(within))
+  }
+
+  private func placement(_ placement: WrittenPlacement, _ frame: PixelSize?) -> OverlayPlacement {
+    switch placement {
+    case .anchor(let anchor, let inset): .anchor(anchor, inset: pixels(inset, of: frame?.height))
+    case .point(let x, let y): .point(x: pixels(x, of: frame?.width), y: pixels(y, of: frame?.height))
+    }
+  }
+
+  /// A length in pixels of the frame, of which a side is `side`.
+  private func pixels(_ length: OverlayLength, of side: Int?) -> Int {
+    switch length {
+    case .pixels(let pixels): scaled(pixels)
+    // The frame has the composition's scale already.
+    case .percent(let percent): Int((percent * Double(side ?? 0) / 100).rounded(.toNearestOrAwayFromZero))
+    }
+  }
+
+  func scaled(_ length: Int) -> Int {
+    length.scaled(by: scale, .toNearestOrAwayFromZero)
+  }
+}

@@ -1,0 +1,25 @@
+import CompositionModel
+
+/// Collects problems.
+struct ProblemList: Sendable {
+  /// A hostile document can have a problem in every byte. Problems beyond this number are only counted.
+  static let limit = 500
+
+  private var kept: [Problem] = []
+  private var seen: Set<Problem> = []
+  private(set) var count = 0
+
+  /// The message is made only if it is kept. Equal messages at the same place are one problem.
+  mutating func add(_ pointer: JSONPointer, _ message: @autoclosure () -> String) {
+    count += 1
+    guard kept.count < Self.limit else { return }
+    let problem = Problem(pointer: pointer.text, message: message())
+    if seen.insert(problem).inserted { kept.append(problem) } else { count -= 1 }
+  }
+
+  /// The problems that are kept, and a last one with the number of the others.
+  var problems: [Problem] {
+    let hidden = count - kept.count
+    return hidden == 0 ? kept : kept + [Problem(pointer: "", message: "and \(hidden) more problems, not shown")]
+  }
+}

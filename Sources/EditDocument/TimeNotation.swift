@@ -1,0 +1,204 @@
+public import CompositionModel
+
+/// A time in the notation of documents: exact seconds, or output frames. The duration of a frame is known only when the
+/// document is lowered.
+enum WrittenTime: Sendable, Hashable {
+  case seconds(MediaTime)
+  case frames(Int64)
+
+  static let notations = "5, 1.5, \"7/30\", \"90f\" (output frames), \"1:02.5\" or \"1:00:02.5\""
+
+  /// Reads the text of a JSON number.
+  init(number: String) throws(TimeNotationError) {
+    guard let seconds = try exactDecimal(number) else { throw .notATime }
+    self = .seconds(try Self.time(seconds))
+  }
+
+  /// Reads a string in any notation of a time.
+  init(text: some StringProtocol) throws(TimeNotationError) {
+    let isNegative = text.hasPrefix("-")
+    let digits = isNegative ? text.dropFirst() : text[...]
+    guard let first = digits.first, first.isASCII, first.isNumber else { throw .notATime }
+    if digits.hasSuffix("f") {
+      let count = digits.dropLast()
+      guard count.allSatisfy({ $0.isASCII && $0.isNumber }) else { throw .notATime }
+      guard let frames = Int64(count) else { throw .tooPrecise }
+      self = .frames(isNegative ? -frames : frames)
+      return
+    }
+    let seconds =
+      digits.contains(":")
+      ? try Self.clock(digits) : digits.contains("/") ? try Self.fraction(digits) : try Self.decimal(digits)
+    self = .seconds(try Self.time(isNegative ? -seconds : seconds))
+  }
+
+  private static func time(_ seconds: Rational) throws(TimeNotationError) -> MediaTime {
+    guard seconds.denominator <= MediaTime.finestDenominator, seconds <= longest, -longest <= seconds else {
+      throw .tooPrecise
+    }
+    do { return try MediaTime(seconds) } catch { throw .tooPrecise }
+  }
+
+  private static let longest = Rational(Int64.max)
+
+  private static func decimal(_ text: some StringProtocol) throws(TimeNotationError) -> Rational {
+    guard text.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let value = try exactDecimal(text) else {
+      throw .notATime
+    }
+    return value
+  }
+
+  private static func fraction(_ text: some StringProtocol) throws(TimeNotationError) -> Rational {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts.contains(where: { $0.isEmpty || !$0.allSatisfy { $0.isASCII && $0.isNumber } })
+    else { throw .notATime }
+    guard let numerator = Int128(parts[0]), let denominator = Int128(parts[1]) else { throw .tooPrecise }
+    do { return try Rational(numerator, denominator) } catch { throw .notATime }
+  }
+
+  /// `m:ss.s` or `h:mm:ss.s`. Each number after a colon is below 60 and has two digits before its point.
+  private static func clock(_ text: some StringProtocol) throws(TimeNotationError) -> Rational {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2 || parts.count == 3 else { throw .notATime }
+    var total = Rational.zero
+    for (index, part) in parts.enumerated() {
+      let whole = part.prefix { $0 != "." }
+      guard index == 0 || whole.count == 2, index == parts.count - 1 || whole.count == part.count else {
+        throw .notATime
+      }
+      let value = try decimal(part)
+      guard index == 0 || value < Rational(60) else { throw .notATime }
+      do { total = try total * Rational(60) + value } catch { throw .tooPrecise }
+    }
+    return total
+  }
+
+  /// Whether the time is before zero. It does not depend on the duration of a frame.
+  var isNegative: Bool {
+    switch self {
+    case .seconds(let time): time < .zero
+    case .frames(let count): count < 0
+    }
+  }
+
+  /// The time in seconds.
+  func resolved(frameDuration: MediaTime) throws(TimeError) -> MediaTime {
+    switch self {
+    case .seconds(let time): time
+    case .frames(let count): try MediaTime(stored: frameDuration.exact * Rational(count))
+    }
+  }
+}
+
+/// Why a text is not a time.
+enum TimeNotationError: Error {
+  /// The text is not in any notation of a time.
+  case notATime
+  /// It is, but the time does not fit a `MediaTime`.
+  case tooPrecise
+
+  var explanation: String {
+    switch self {
+    case .notATime: "a time is written \(WrittenTime.notations)"
+    case .tooPrecise:
+      "the time is too large or too finely divided to be kept exactly; a fraction of two whole numbers below 2^48 fits"
+    }
+  }
+}
+
+/// A range in the notation of documents: `4..9`, without its end, or `4+5`, a start and a duration.
+struct WrittenRange: Sendable, Hashable {
+  var start: WrittenTime
+  var end: WrittenTime
+  /// Whether `end` is the duration of the range.
+  var endIsDuration: Bool
+
+  static let notations =
+    "\"4..9\" (from 4 up to 9) or \"4+5\" (from 4, for 5), each side a time such as "
+    + WrittenTime.notations
+
+  init(text: String) throws(TimeNotationError) {
+    if let dots = text.firstRange(of: "..") {
+      self.init(
+        start: try WrittenTime(text: text[..<dots.lowerBound]), end: try WrittenTime(text: text[dots.upperBound...]),
+        endIsDuration: false)
+    } else if let plus = text.firstIndex(of: "+") {
+      self.init(
+        start: try WrittenTime(text: text[..<plus]), end: try WrittenTime(text: text[text.index(after: plus)...]),
+        endIsDuration: true)
+    } else {
+      throw .notATime
+    }
+  }
+
+  private init(start: WrittenTime, end: WrittenTime, endIsDuration: Bool) {
+    self.start = start
+    self.end = end
+    self.endIsDuration = endIsDuration
+  }
+
+  /// Nil if the end is before the start.
+  func resolved(frameDuration: MediaTime) throws(TimeError) -> MediaTimeRange? {
+    let first = try start.resolved(frameDuration: frameDuration)
+    let second = try end.resolved(frameDuration: frameDuration)
+    if endIsDuration { return second < .zero ? nil : try MediaTimeRange(start: first, duration: second) }
+    return second < first ? nil : try MediaTimeRange(start: first, end: second)
+  }
+}
+
+/// The exact value of a decimal number in JSON's notation, with or without an exponent. Nil if the text is not one.
+func exactDecimal(_ text: some StringProtocol) throws(TimeNotationError) -> Rational? {
+  var digits = Int128(0)
+  var scale = 0
+  var hasPoint = false
+  var digitCount = 0
+  var rest = text[...]
+  let isNegative = rest.hasPrefix("-")
+  if isNegative { rest = rest.dropFirst() }
+  while let character = rest.first, character != "e", character != "E" {
+    rest = rest.dropFirst()
+    if character == "." {
+      guard !hasPoint, digitCount > 0 else { return nil }
+      hasPoint = true
+      digitCount = 0
+      continue
+    }
+    guard character.isASCII, let digit = character.wholeNumberValue else { return nil }
+    digitCount += 1
+    let (tenfold, overflow) = digits.multipliedReportingOverflow(by: 10)
+    let (sum, overflowToo) = tenfold.addingReportingOverflow(Int128(digit))
+    guard !overflow, !overflowToo else { throw .tooPrecise }
+    digits = sum
+    if hasPoint { scale -= 1 }
+  }
+  guard digitCount > 0 else { return nil }
+  if !rest.isEmpty {
+    guard let exponent = Int(rest.dropFirst()) else { return nil }
+    guard digits != 0 else { return .zero }
+    guard (-99...99).contains(exponent) else { throw .tooPrecise }
+    scale += exponent
+  }
+  do {
+    var value = Rational(isNegative ? -digits : digits)
+    let ten = Rational(10)
+    for _ in 0..<abs(scale) { value = scale < 0 ? try value / ten : try value * ten }
+    return value
+  } catch {
+    throw .tooPrecise
+  }
+}
+
+extension MediaTime {
+  /// Reads a time in the notation of documents: `5`, `1.5`, `7/30`, `90f`, `1:02.5`. Nil if the text is not a time, or
+  /// the time cannot be kept exactly.
+  /// - Parameter frameDuration: the duration of a frame for `90f`. Nil: a number of frames is refused.
+  public init?(notation text: String, frameDuration: MediaTime? = nil) {
+    guard let written = try? WrittenTime(text: text) else { return nil }  // The caller reports that it is not a time.
+    switch written {
+    case .seconds(let time): self = time
+    case .frames(let count):
+      guard let frameDuration, let time = try? frameDuration * Rational(count) else { return nil }
+      self = time
+    }
+  }
+}

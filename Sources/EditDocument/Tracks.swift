@@ -1,0 +1,315 @@
+import CompositionModel
+
+/// A track as written.
+struct TrackEntry: Sendable {
+  var id: TrackID
+  var type: MediaType
+  /// Whether a video track has an audio track `<id>.sound` with the same clips.
+  var hasSound: Bool
+  /// The blend mode of clips that have none of their own.
+  var blendMode: BlendMode?
+  var mask: MaskEntry?
+  /// After those of each clip, on the composition's timeline.
+  var filters: [FilterEntry] = []
+  /// The pitch algorithm of clips that have none of their own.
+  var pitch: PitchAlgorithm?
+  var clips: [ClipEntry]
+  var pointer: JSONPointer
+  /// No problem makes the time of its clips uncertain.
+  var timesAreKnown: Bool
+
+  static let keys = ["id", "type", "sound", "pitch", "clips"] + keysOfVideo
+  /// The keys of video tracks only, which change the pictures of all clips.
+  static let keysOfVideo = ["blendMode", "mask", "filters"]
+  static let instead = [
+    "audio": "did you mean 'sound'?", "mute": "a video track has sound if it has \"sound\": true",
+    "muted": "a video track has sound if it has \"sound\": true",
+    "volume": "the volume of a track is set in 'audioMix'", "name": "did you mean 'id'?",
+    "items": "did you mean 'clips'?",
+  ]
+  /// Whether the film's other clips decide when its last clip ends.
+  var endsWithTheFilm: Bool { clips.contains(where: \.endsWithTheFilm) }
+
+  /// The name of the audio track of a video track.
+  static func audioTrack(of id: TrackID) -> TrackID { id + ".sound" }
+
+  /// What is set on layers if there are explicit instructions.
+  var keysOfLayers: [String] {
+    (blendMode == nil ? [] : ["blendMode"]) + (mask == nil ? [] : ["mask"]) + (filters.isEmpty ? [] : ["filters"])
+  }
+
+  /// Whether there are transitions between its clips.
+  var hasTransitions: Bool { clips.contains { $0.transition != nil } }
+}
+
+extension DocumentReader {
+  /// Reads `tracks` and declares their names.
+  mutating func tracks(_ value: JSONValue?) -> (tracks: [TrackEntry], subtitles: [SubtitleTrackEntry]) {
+    var tracks: [TrackEntry] = []
+    var subtitles: [SubtitleTrackEntry] = []
+    if let value, case .array = value.content {} else { names.tracksAreKnown = false }
+    var taken: Set<TrackID> = []
+    for item in items(value, "tracks") {
+      if Self.isMetadataTrack(item) {
+        guard let track = metadataTrack(item) else {
+          names.tracksAreKnown = false
+          continue
+        }
+        if taken.insert(track.id).inserted {
+          metadataTracks.append(track)
+          names.tracks[track.id] = .metadata
+        } else {
+          addTaken(track.id, at: item)
+        }
+        continue
+      }
+      if SubtitleTrackEntry.isOne(item) {
+        guard let track = subtitleTrack(item, number: subtitles.count + 1) else { continue }
+        if !taken.insert(track.id).inserted { addTaken(track.id, at: item) }
+        subtitles.append(track)
+        continue
+      }
+      guard let track = track(item) else {
+        names.tracksAreKnown = false
+        continue
+      }
+      let audioTrack = TrackEntry.audioTrack(of: track.id)
+      let ids = track.hasSound ? [track.id, audioTrack] : [track.id]
+      let lanes = track.hasTransitions ? ids.map(ClipTransitionEntry.lane(of:)) : []
+      for id in ids + lanes where !taken.insert(id).inserted { addTaken(id, at: item) }
+      for id in ids where names.tracks[id] == nil { names.tracks[id] = id == track.id ? track.type : .audio }
+      if track.type == .video { names.videoTracks.append(track.id) } else { names.audioTracks.append(track.id) }
+      if track.hasSound {
+        names.audioTracks.append(audioTrack)
+        names.videoTrackAudioCount += 1
+      }
+      tracks.append(track)
+    }
+    return (tracks, subtitles)
+  }
+
+  private mutating func addTaken(_ id: TrackID, at track: JSONValue) {
+    var hasName = false
+    if case .object(let members) = track.content { hasName = members.contains { $0.key == "id" } }
+    if hasName {
+      problems.add(
+        track.pointer.key("id"), "there is another track '\(id.shortened)'; every track needs a name of its own")
+    } else {
+      problems.add(
+        track.pointer,
+        "without 'id' this track is named '\(id.shortened)', as another track is: give it an 'id' of its own")
+    }
+  }
+
+  private mutating func track(_ value: JSONValue) -> TrackEntry? {
+    let found = problems.count
+    guard
+      let fields = fields(
+        value, "a track", keys: TrackEntry.keys, instead: TrackEntry.instead)
+    else { return nil }
+    // A track without a usable name or type is left out, but the problems of its clips are found.
+    var (type, isKnown) = (MediaType.video, true)
+    if let written = fields["type"] {
+      let name = choice(
+        written, "track type", among: MediaType.allCases.map(\.rawValue))
+      let known = name.flatMap(MediaType.init(rawValue:))
+      (type, isKnown) = (known ?? .video, known != nil)
+    }
+    let number =
+      1 + (type == .video ? names.videoTracks.count : names.audioTracks.count - names.videoTrackAudioCount)
+    let id = fields.has("id") ? name(fields["id"], "a track's id") : "\(type)\(number)"
+    var hasSound = boolean(fields["sound"]) ?? false
+    if type == .audio, let sound = fields["sound"] {
+      problems.add(sound.pointer, "'sound' is for video tracks; an audio track is always in the mix")
+      hasSound = false
+    }
+    let written = items(required(fields, "clips", "a track"), "clips")
+    let isReadable = problems.count == found
+    var track = TrackEntry(
+      id: id ?? "", type: type, hasSound: hasSound, clips: [], pointer: fields.pointer, timesAreKnown: false)
+    if type == .video {
+      track.blendMode = blendMode(fields["blendMode"])
+      track.mask = mask(fields["mask"])
+      track.filters = filters(fields["filters"])
+    } else {
+      for key in TrackEntry.keysOfVideo where fields.has(key) {
+        problems.add(fields.pointer.key(key), "'\(key)' is for video tracks")
+      }
+    }
+    if let pitch = fields["pitch"], type == .video, !hasSound {
+      problems.add(pitch.pointer, "'pitch' is for sound, which this track does not have: give it \"sound\": true")
+    } else {
+      track.pitch = choice(fields["pitch"], "pitch algorithm")
+    }
+    let clips = written.map { clip($0, type, hasSound: hasSound || type == .audio) }
+    if let transition = clips.first?.transition {
+      problems.add(
+        transition.pointer, "the first clip of a track has none before it from which a transition could start")
+    }
+    for clip in clips.dropLast() where clip.endsWithTheFilm {
+      problems.add(clip.pointer, "a clip that lasts until the film's end must be the last of its track")
+    }
+    guard isKnown, id != nil else { return nil }
+    track.clips = clips
+    track.timesAreKnown = isReadable && clips.allSatisfy(\.timesAreKnown)
+    return track
+  }
+
+  /// A reference to a video track: the name of one that the document declares.
+  mutating func videoTrack(_ value: JSONValue?) -> TrackID? {
+    guard let value, let id = string(value), checkTrack(id, .video, at: value.pointer) else { return nil }
+    return id
+  }
+
+  /// Whether there is a track of this name and type. If not, it is a problem, unless a track's own name is unreadable.
+  @discardableResult
+  mutating func checkTrack(_ id: TrackID, _ type: MediaType, at pointer: JSONPointer) -> Bool {
+    if names.tracks[id] == type { return true }
+    guard names.tracksAreKnown else { return false }
+    let candidates = type == .video ? names.videoTracks : names.audioTracks
+    let noun = type == .video ? "a video track" : "an audio track"
+    if names.tracks[id] != nil {
+      var hint = ""
+      if type == .audio {
+        let audioTrack = TrackEntry.audioTrack(of: id)
+        hint =
+          names.tracks[audioTrack] != nil
+          ? "; its sound is '\(audioTrack)'" : "; give it \"sound\": true for its sound '\(audioTrack)'"
+      }
+      problems.add(pointer, "track '\(id.shortened)' is not \(noun)\(hint)")
+    } else if candidates.isEmpty {
+      problems.add(pointer, "there is no track '\(id.shortened)': the document has no \(type) track")
+    } else {
+      problems.add(
+        pointer, "there is no \(type) track '\(id.shortened)'\(suggestion(for: id, amongDeclared: candidates))")
+    }
+    return false
+  }
+}
+
+/// What a video track sets for all its clips.
+struct TrackStyle {
+  var blendMode: BlendMode?
+  var mask: LayerMask?
+  /// On the composition's timeline.
+  var filters: [Filter<RampList>]
+}
+
+/// A track of the document with its clips in their places.
+struct LoweredTrack {
+  var entry: TrackEntry
+  var clips: LoweredClips
+  /// Between its clips.
+  var transitions: [LoweredTransition]
+  /// The tracks of the composition that it becomes: its lanes, and their audio if it is a video track with sound.
+  var composed: [CompositionTrack] = []
+  /// Every clip is in its place.
+  var isComplete: Bool
+
+  /// The audio tracks that its lanes have, or are, in their order.
+  var audioLanes: [TrackID] {
+    let id = entry.type == .audio ? entry.id : TrackEntry.audioTrack(of: entry.id)
+    return clips.lanes.count == 1 ? [id] : [id, ClipTransitionEntry.lane(of: id)]
+  }
+}
+
+extension Lowering {
+  /// Puts the clips of all tracks in their places: at first those that set the film's end, then those that end with it.
+  mutating func lowerTracks() {
+    var lowered = document.tracks.map { lower($0, filmEnd: nil) }
+    if document.tracks.contains(where: \.endsWithTheFilm) {
+      let isKnown = document.timesAreKnown && lowered.allSatisfy(\.isComplete)
+      let filmEnd = isKnown ? lowered.compactMap(\.clips.entries.last?.range.end).max() ?? .zero : nil
+      for (number, track) in document.tracks.enumerated() where track.endsWithTheFilm {
+        if filmEnd != nil {
+          // Its other clips are placed once more.
+          turnCount -= lowered[number].clips.entries.count { $0.element.entry.loops }
+          lowered[number] = lower(track, filmEnd: filmEnd)
+        } else {
+          lowered[number].isComplete = false
+        }
+      }
+    }
+    tracks = lowered
+  }
+
+  /// Puts the clips of a track in their places.
+  /// - Parameter filmEnd: nil if it is unknown; clips that end with the film are left out then.
+  private mutating func lower(_ track: TrackEntry, filmEnd: MediaTime?) -> LoweredTrack {
+    let style = TrackStyle(
+      blendMode: track.blendMode, mask: lower(track.mask), filters: self.filters(track.filters) ?? [])
+    let lanes = track.hasTransitions ? [track.id, ClipTransitionEntry.lane(of: track.id)] : [track.id]
+    var placed: [LoweredClip] = []
+    var transitions: [LoweredTransition] = []
+    var preceding: PrecedingClip?
+    var end: MediaTime? = .zero
+    var lane = 0
+    var isComplete = true
+    for (number, clip) in track.clips.enumerated() {
+      if clip.endsWithTheFilm, filmEnd == nil { continue }
+      var start = end
+      if let transition = clip.transition, number > 0 {
+        lane = 1 - lane
+        checkMatte(transition.style, at: transition.pointer)
+        start = clip.at == nil ? self.start(of: transition, after: preceding) : nil
+      }
+      let lowered = lower(clip, number, of: track, style, lane: lanes[lane], from: start, filmEnd: filmEnd)
+      let first = lowered?.first?.clip.target
+      end = lowered?.last?.clip.target.end
+      isComplete = isComplete && lowered != nil
+      placed += lowered ?? []
+      var transitionEnd: MediaTime?
+      if let transition = clip.transition, let preceding, let first, let end,
+        let shown = exact(
+          at: clip.pointer, { () throws(TimeError) in try MediaTimeRange(start: first.start, end: end) })
+      {
+        let range = range(of: transition, to: clip, shown, after: preceding)
+        isComplete = isComplete && range != nil
+        transitionEnd = range?.end
+        if let range {
+          transitions.append(
+            LoweredTransition(
+              from: lanes[1 - lane], to: lanes[lane], style: transition.style, range: range,
+              pointer: transition.pointer))
+        }
+      }
+      preceding = first.flatMap { first in
+        end.map { PrecedingClip(entry: clip, start: first.start, end: $0, transitionEnd: transitionEnd) }
+      }
+    }
+    var overlaps: [(LoweredClip, LoweredClip)] = []
+    let clips = LoweredClips(placed, lanes: lanes) { overlaps.append(($0, $1)) }
+    var reported: JSONPointer?
+    // A clip that is repeated would overlap with each of its turns.
+    for (clip, earlier) in overlaps where clip.entry.pointer != reported {
+      reported = clip.entry.pointer
+      problems.add(
+        clip.entry.pointer,
+        "'\(clip.clip.asset)' would play \(clip.clip.target) and overlap '\(earlier.clip.asset)' "
+          + "(\(earlier.entry.pointer.text)), which plays \(earlier.clip.target); clips of one track follow each other")
+    }
+    var lowered = LoweredTrack(
+      entry: track, clips: clips, transitions: transitions, isComplete: isComplete && overlaps.isEmpty)
+    lowered.composed = clips.lanes.map { id, lane in
+      CompositionTrack(id: id, type: track.type, clips: lane.entries.map(\.element.clip))
+    }
+    for (lane, id) in zip(clips.lanes, lowered.audioLanes) where track.hasSound {
+      lowered.composed.append(audioTrack(id, lane.clips))
+    }
+    return lowered
+  }
+
+  /// The audio of a lane of a video track: the same clips, of the assets that have an audio track.
+  private func audioTrack(_ id: TrackID, _ clips: Timeline<LoweredClip>) -> CompositionTrack {
+    CompositionTrack(
+      id: id, type: .audio,
+      clips: clips.entries.compactMap { entry in
+        var clip = entry.element.clip
+        guard let track = entry.element.soundTrack, !clip.source.isEmpty, !entry.element.entry.retiming.dropsSound
+        else { return nil }
+        clip.sourceTrack = track
+        clip.source = entry.element.used
+        return clip
+      })
+  }
+}

@@ -1,0 +1,191 @@
+import CompositionModel
+
+/// A transition from one track to another as written.
+struct TransitionEntry: Sendable {
+  var from: TrackID
+  var to: TrackID
+  var over: WrittenRange
+  var style: TransitionStyleEntry
+  var pointer: JSONPointer
+
+  static let keys = ["from", "to", "over"] + TransitionStyleEntry.keys
+}
+
+/// What a transition looks like, as written.
+struct TransitionStyleEntry: Sendable {
+  var style = TransitionStyle.dissolve
+  /// The still picture of a luma transition. Nil if the document gives none, or one that it does not declare.
+  var matte: AssetID?
+
+  static let keys = [
+    "kind", "direction", "color", "center", "softness", "matte", "invert", "name", "parameters", "metadata",
+    "easing",
+  ]
+
+  /// The kinds that each key is for. A key that is not listed is for all.
+  static let kinds: [(key: String, kinds: [TransitionKind.Name])] = [
+    ("direction", [.wipe, .slide, .push]), ("color", [.fade]), ("center", [.circle]),
+    ("softness", [.wipe, .circle, .luma]), ("matte", [.luma]), ("invert", [.luma]),
+    ("name", [.custom]), ("parameters", [.custom]), ("metadata", [.custom]),
+  ]
+}
+
+extension DocumentReader {
+  /// Reads a transition. Nil and a problem if it cannot be used.
+  mutating func transition(_ value: JSONValue) -> TransitionEntry? {
+    guard let fields = fields(value, "a transition", keys: TransitionEntry.keys) else { return nil }
+    let style = transitionStyle(fields)
+    let from = videoTrack(required(fields, "from", "a transition"))
+    let to = videoTrack(required(fields, "to", "a transition"))
+    let over = range(required(fields, "over", "a transition"))
+    guard let from, let to, let over else { return nil }
+    if from == to {
+      problems.add(fields.pointer.key("to"), "a transition goes from one track to another; both are '\(to.shortened)'")
+      return nil
+    }
+    return TransitionEntry(from: from, to: to, over: over, style: style, pointer: fields.pointer)
+  }
+
+  /// Reads what a transition looks like. What is wrong has its default.
+  mutating func transitionStyle(_ fields: Fields) -> TransitionStyleEntry {
+    var entry = TransitionStyleEntry()
+    entry.style.easing = easing(fields["easing"]) ?? .linear
+    var name = TransitionKind.Name.dissolve
+    if fields.has("kind") {
+      guard let known: TransitionKind.Name = choice(fields["kind"], "kind of transition") else { return entry }
+      name = known
+    }
+    for (key, kinds) in TransitionStyleEntry.kinds where !kinds.contains(name) {
+      guard let value = fields[key] else { continue }
+      let allowed = kinds.map { "'\($0)'" }
+      let nouns = allowed.count == 1 ? "the kind \(allowed[0])" : "the kinds \(list(kinds.map(\.rawValue)))"
+      problems.add(value.pointer, "'\(key)' is for transitions of \(nouns); this one is '\(name)'")
+    }
+    let softness = number(fields["softness"], in: 0...1) ?? 0
+    switch name {
+    case .dissolve: entry.style.kind = .dissolve
+    case .fade: entry.style.kind = .fade(through: background(fields["color"]) ?? .black)
+    case .wipe: entry.style.kind = .wipe(direction(fields["direction"]) ?? .left, softness: softness)
+    case .slide: entry.style.kind = .slide(direction(fields["direction"]) ?? .left)
+    case .push: entry.style.kind = .push(direction(fields["direction"]) ?? .left)
+    case .circle:
+      let (x, y) = center(fields["center"]) ?? (0.5, 0.5)
+      entry.style.kind = .circle(x: x, y: y, softness: softness)
+    case .luma:
+      entry.style.kind = .luma(softness: softness, isInverted: boolean(fields["invert"]) ?? false)
+      entry.matte = asset(required(fields, "matte", "a luma transition"))
+    case .custom:
+      if let compositor = compositor(fields, "a custom transition") { entry.style.kind = .custom(compositor) }
+    }
+    return entry
+  }
+
+  private mutating func direction<Direction: RawRepresentable & CaseIterable>(
+    _ value: JSONValue?
+  ) -> Direction? where Direction.RawValue == String {
+    choice(value, "direction")
+  }
+
+  /// A point in parts of the frame's width and height.
+  private mutating func center(_ value: JSONValue?) -> (x: Double, y: Double)? {
+    guard let value else { return nil }
+    guard case .array(let items) = value.content, items.count == 2 else {
+      problems.add(
+        value.pointer,
+        "\(value.shown) should be a point: two numbers from 0 to 1, parts of the frame's width and height, such as "
+          + "[0.5, 0.5]")
+      return nil
+    }
+    let (x, y) = (number(items[0], in: 0...1), number(items[1], in: 0...1))
+    guard let x, let y else { return nil }
+    return (x, y)
+  }
+}
+
+/// A transition in its place.
+struct LoweredTransition {
+  /// Tracks of the composition.
+  var from: TrackID
+  var to: TrackID
+  var style: TransitionStyleEntry
+  var range: MediaTimeRange
+  var pointer: JSONPointer
+}
+
+extension Lowering {
+  /// The transitions of each track of the document that is in one: those between its clips, and those to other tracks.
+  mutating func lowerTransitions() -> [TrackID: Timeline<LoweredTransition>] {
+    var entries: [TrackID: [(range: MediaTimeRange, element: LoweredTransition)]] = [:]
+    for track in tracks where track.entry.type == .video && !track.transitions.isEmpty {
+      entries[track.entry.id] = track.transitions.map { ($0.range, $0) }
+    }
+    for entry in document.videoComposition.transitions {
+      checkMatte(entry.style, at: entry.pointer)
+      guard let range = resolve(entry.over, at: entry.pointer.key("over")) else { continue }
+      for (key, id) in [("from", entry.from), ("to", entry.to)] { checkCover(range, id, entry.pointer.key(key)) }
+      let transition = LoweredTransition(
+        from: entry.from, to: entry.to, style: entry.style, range: range, pointer: entry.pointer)
+      for id in [entry.from, entry.to] { entries[id, default: []].append((range, transition)) }
+    }
+    var timelines: [TrackID: Timeline<LoweredTransition>] = [:]
+    for id in entries.keys.sorted() {
+      var overlaps: [(LoweredTransition, LoweredTransition)] = []
+      timelines[id] = Timeline(entries[id] ?? []) { overlaps.append(($0, $1)) }
+      for (transition, earlier) in overlaps {
+        problems.add(
+          transition.pointer,
+          "track '\(id)' is in two transitions at once: \(transition.range) here and \(earlier.range) at "
+            + earlier.pointer.text)
+      }
+    }
+    return timelines
+  }
+
+  /// Reports the matte of a luma transition that is not a still picture.
+  mutating func checkMatte(_ style: TransitionStyleEntry, at pointer: JSONPointer) {
+    guard let id = style.matte, let asset = assets[id] else { return }
+    guard let video = asset.defaultTrack(.video)?.video else {
+      problems.add(pointer.key("matte"), "'\(id)' has no picture; a matte is a still picture")
+      return
+    }
+    if !video.isStill { problems.add(pointer.key("matte"), "'\(id)' is a video; a matte is a still picture") }
+  }
+
+  /// Reports a track that does not play throughout a transition.
+  private mutating func checkCover(_ range: MediaTimeRange, _ id: TrackID, _ pointer: JSONPointer) {
+    guard let track = track(id), track.isComplete, track.entry.timesAreKnown else { return }
+    guard !track.clips.covers(range) else { return }
+    let clips = track.clips[range].map { "\($0.range)" }
+    problems.add(
+      pointer,
+      "track '\(id)' does not cover the transition \(range): "
+        + (clips.isEmpty ? "it has no clip there" : "there it has clips only at \(list(clips.prefix(8)))")
+        + "; both tracks of a transition must play throughout it")
+  }
+
+  /// The stack of an instruction with its transitions. A mix is in the place of the upper one of its tracks.
+  func mixed(
+    _ stack: [TrackLayer], during range: MediaTimeRange, _ transitions: [TrackID: Timeline<LoweredTransition>]
+  ) -> [Layer] {
+    var layers: [Layer] = []
+    var done: Set<TrackID> = []
+    /// The layer of a track of the document, whichever of its lanes plays, or of a lane.
+    func layer(_ id: TrackID) -> TrackLayer? {
+      stack.first { $0.track == id } ?? stack.first { track($0.track)?.entry.id == id }
+    }
+    for shown in stack where !done.contains(shown.track) {
+      guard let owner = track(shown.track)?.entry.id, let transition = transitions[owner]?[range].first?.element else {
+        layers.append(.track(shown))
+        continue
+      }
+      guard let from = layer(transition.from), let to = layer(transition.to) else { continue }
+      done.formUnion([from.track, to.track])
+      layers.append(
+        .transition(
+          TransitionLayer(
+            from: from, to: to, progress: Ramp(over: transition.range, from: 0, to: 1), style: transition.style.style,
+            matte: transition.style.matte)))
+    }
+    return layers
+  }
+}

@@ -1,0 +1,199 @@
+import EditDocument
+import TestEdits
+import Testing
+
+@testable import CompositionModel
+
+@Suite struct SoundDocumentTests {
+  /// A film with a track of music, a second one, and a video track with sound.
+  private func film(
+    clip: String = "", track: String = "", mix: String = "", export: String = #"{"to": "out.mkv"}"#
+  ) -> String {
+    documentText(
+      tracks: """
+        [ { "id": "A", "sound": true, "clips": [ { "asset": "v", "use": "0..10" } ] },
+          { "id": "music", "type": "audio"\(track), "clips": [ { "asset": "s", "use": "0..10"\(clip) } ] },
+          { "id": "voice", "type": "audio", "clips": [ { "asset": "s", "use": "10..20" } ] } ]
+        """, #""audioMix": {\#(mix)}"#, export: export)
+  }
+
+  private func audio(_ language: String?, index: Int) throws -> TrackDescription {
+    TrackDescription(
+      index: index, type: .audio, codec: "aac", language: language, timebase: MediaTime(value: 1, timescale: 48000),
+      range: try spanning("0", "60"), audio: AudioFormat(sampleRate: 48000, channels: 2, layout: "stereo"))
+  }
+
+  @Test func `the sound of a document has none of its captions`() throws {
+    let text = documentText(
+      tracks: #"""
+        [{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0..10"}]},
+         {"type": "subtitle", "clips": [{"asset": "w"}]}]
+        """#, #""captions": [{"asset": "w"}, {"asset": "w", "as": "track"}]"#, export: #"{"to": "out.mkv"}"#)
+    var assets = try standardAssets()
+    assets["w"] = try SyntheticAssets.captions(hasStyles: false)
+    let sound = try Document.ofSound([UInt8](text.utf8), track: nil, output: "sound.wav")
+    let edit = try lowered(String(decoding: sound, as: UTF8.self), assets: assets, output: "sound.wav")
+    #expect(edit.captions == nil && edit.export.video == nil && edit.composition.track("A.sound") != nil)
+  }
+
+  @Test func `pitch is that of the clip or else of its track`() throws {
+    func pitches(_ clip: String, _ track: String) throws -> [PitchAlgorithm?] {
+      try lowered(film(clip: clip, track: track)).composition.track("music")?.clips.map(\.pitch) ?? []
+    }
+    #expect(try pitches("", "") == [nil])
+    #expect(try pitches(#", "speed": 0.5"#, #", "pitch": "varispeed""#) == [.varispeed])
+    #expect(try pitches(#", "pitch": "timeDomain""#, #", "pitch": "varispeed""#) == [.timeDomain])
+    #expect(try pitches(#", "pitch": "spectral""#, #", "pitch": "varispeed""#) == [nil])
+    let edit = try lowered(
+      documentText(
+        tracks: #"[{"id": "A", "sound": true, "clips": [{"asset": "v", "speed": 2, "pitch": "varispeed"}]}]"#))
+    #expect(edit.composition.track("A.sound")?.clips.first?.pitch == .varispeed)
+  }
+
+  @Test func `an audio track is chosen by number or by language`() throws {
+    var assets = try standardAssets()
+    assets["s"]?.tracks = [
+      try audio("eng", index: 3), try audio("ger", index: 5), try audio(nil, index: 6),
+    ]
+    assets["v"]?.tracks.append(contentsOf: [try audio("fra", index: 7)])
+    func track(_ key: String) throws -> Int? {
+      try lowered(film(clip: key), assets: assets).composition.track("music")?.clips.first?.sourceTrack
+    }
+    #expect(try track("") == 3)
+    #expect(try track(#", "track": 2"#) == 6)
+    #expect(try track(#", "language": "deu""#) == 5)
+    let spoken = documentText(tracks: #"[{"id": "A", "sound": true, "clips": [{"asset": "v", "language": "fre"}]}]"#)
+    let clips = try lowered(spoken, assets: assets).composition
+    #expect(clips.track("A.sound")?.clips.first?.sourceTrack == 7)
+    #expect(clips.track("A")?.clips.first?.sourceTrack == 0)
+    for (key, place, wanted) in [
+      (#", "track": 3"#, "track", "audio track 3"), (#", "language": "ita""#, "language", "'ita'"),
+    ] {
+      let found = try problems(film(clip: key), assets: assets)
+      #expect(found.map(\.pointer) == ["/tracks/1/clips/0/\(place)"])
+      let message = found.first?.message ?? ""
+      #expect(
+        message.contains(wanted) && message.contains("0 (eng, aac, stereo), 1 (ger, aac, stereo), 2 (aac, stereo)"))
+    }
+  }
+
+  @Test func `pan and filters of a clip are on its own time`() throws {
+    let key = """
+      , "at": 3, "pan": [{"over": "1..2", "value": [-1, 0.5]}],
+      "audioFilters": [{"kind": "highPass", "frequency": 80}, {"kind": "delay", "time": 0.25}]
+      """
+    let clip = try #require(try lowered(film(clip: key)).composition.track("music")?.clips.first)
+    #expect(try clip.pan?.value(at: at("0")) == -1 && clip.pan?.value(at: at("5")) == 0.5)
+    #expect(try clip.pan?.value(at: at("9/2")) == -0.25)
+    #expect(clip.audioFilters == [.highPass(frequency: 80, q: 0.707), .delay(time: 0.25)])
+  }
+
+  @Test func `a track is mixed by a number, ramps or an object`() throws {
+    let mix = """
+      "A.sound": [{"over": "0..2", "volume": [0, 1], "pan": [-1, 1]}, {"at": 4, "pan": 0}],
+      "music": {"volume": 0.5, "pan": -0.5,
+        "filters": [{"kind": "compressor", "threshold": -20, "ratio": 4}, {"kind": "limiter"}],
+        "duck": {"under": "voice", "by": -15, "attack": 0}},
+      "voice": 2, "loudness": {"target": -16}
+      """
+    let edit = try lowered(film(mix: mix)).audioMix
+    #expect(try edit.volumes["A.sound"]?.value(at: at("1")) == 0.5 && edit.pans["A.sound"]?.value(at: at("1")) == 0)
+    #expect(try edit.pans["A.sound"]?.value(at: at("3")) == 1 && edit.pans["A.sound"]?.value(at: at("4")) == 0)
+    #expect(try edit.volumes["music"]?.value(at: at("1")) == 0.5 && edit.pans["music"]?.value(at: at("1")) == -0.5)
+    #expect(
+      edit.filters["music"] == [
+        .compressor(threshold: -20, ratio: 4, attack: 0.02, release: 0.25, knee: 9, makeup: 0),
+        .limiter(limit: -1, attack: 0.005, release: 0.05),
+      ])
+    #expect(edit.ducking == ["music": Ducking(under: "voice", levels: DuckingLevels(by: -15, attack: 0))])
+    #expect(try edit.volumes["voice"]?.value(at: at("1")) == 2)
+    #expect(edit.loudness == LoudnessTarget(target: -16, truePeak: -1))
+  }
+
+  @Test func `a track named loudness is a track`() throws {
+    let text = documentText(
+      tracks: #"[{"id": "loudness", "type": "audio", "clips": [{"asset": "s"}]}]"#, #""audioMix": {"loudness": 0.5}"#)
+    let mix = try lowered(text).audioMix
+    #expect(mix.loudness == nil)
+    #expect(mix.volumes["loudness"] != nil)
+  }
+
+  @Test func `lanes of a track with transitions belong together`() throws {
+    let tracks = """
+      [{"id": "m", "type": "audio", "clips": [
+        {"asset": "s", "use": "0..5"}, {"asset": "s", "use": "10..15", "transition": 1}]}]
+      """
+    let mix = try lowered(documentText(tracks: tracks, #""audioMix": {"m": {"pan": 0.5}}"#)).audioMix
+    #expect(mix.lanes == ["m.B": "m"])
+    #expect(mix.pans["m.B"] != nil && mix.pans["m.B"] == mix.pans["m"])
+  }
+
+  @Test(arguments: [
+    (#", "pitch": "tape""#, "", "/tracks/1/clips/0/pitch", "varispeed"),
+    (#", "track": -1"#, "", "/tracks/1/clips/0/track", "from 0 to 999"),
+    (#", "language": "german""#, "", "/tracks/1/clips/0/language", "three letters"),
+    (#", "language": "deu", "track": 1"#, "", "/tracks/1/clips/0/track", "not both"),
+    (#", "pan": 1.5"#, "", "/tracks/1/clips/0/pan", "from -1 to 1"),
+    (#", "pan": [{"over": "8..12", "value": [0, 1]}]"#, "", "/tracks/1/clips/0/pan/0", "beyond the clip"),
+    (#", "audioFilters": [{"kind": "volume"}]"#, "", "/tracks/1/clips/0/audioFilters/0/kind", "limiter"),
+    (#", "audioFilters": [{"kind": "highPass"}]"#, "", "/tracks/1/clips/0/audioFilters/0", "needs 'frequency'"),
+    (
+      #", "audioFilters": [{"kind": "lowPass", "frequency": 23000}]"#, "",
+      "/tracks/1/clips/0/audioFilters/0/frequency", "below 22050 Hz"
+    ),
+    (
+      #", "audioFilters": [{"kind": "delay", "time": 11}]"#, "", "/tracks/1/clips/0/audioFilters/0/time", "from 0 to 10"
+    ),
+    ("", #""music": {"duck": {"by": -6}}"#, "/audioMix/music/duck", "needs 'under'"),
+    ("", #""music": {"duck": {"under": "choir"}}"#, "/audioMix/music/duck/under", "no audio track 'choir'"),
+    ("", #""music": {"duck": {"under": "music"}}"#, "/audioMix/music/duck/under", "under itself"),
+    ("", #""music": {"duck": {"under": "voice", "by": 3}}"#, "/audioMix/music/duck/by", "from -60 to 0"),
+    ("", #""music": {"gain": 3}"#, "/audioMix/music/gain", "did you mean 'volume'?"),
+    ("", #""music": [{"pan": 2}]"#, "/audioMix/music/0/pan", "from -1 to 1"),
+    ("", #""loudness": {"truePeak": -1}"#, "/audioMix/loudness", "needs 'target'"),
+    ("", #""loudness": {"target": 16}"#, "/audioMix/loudness/target", "from -40 to -5"),
+    ("", #""loudness": -16"#, "/audioMix/loudness", "'loudness'"),
+  ])
+  func `what is wrong is reported with its place`(_ clip: String, _ mix: String, _ place: String, _ message: String)
+    throws
+  {
+    let found = try problems(film(clip: clip, mix: mix))
+    #expect(found.map(\.pointer) == [place])
+    #expect(found.first?.message.contains(message) == true, "\(found)")
+  }
+
+  @Test func `ducking in a circle is reported`() throws {
+    let mix = #""music": {"duck": {"under": "voice"}}, "voice": {"duck": {"under": "music"}}"#
+    #expect(try problems(film(mix: mix)).map(\.pointer) == ["/audioMix/music/duck", "/audioMix/voice/duck"])
+  }
+
+  @Test func `channels without speakers get a layout by name`() throws {
+    var assets = try standardAssets()
+    assets["s"]?.tracks[0].audio = AudioFormat(sampleRate: 48000, channels: 16, layout: "16 channels")
+    func warnings(_ text: String) throws -> [Problem] {
+      try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: assets, output: nil).warnings
+    }
+    let found = try warnings(film()).filter { $0.message.contains("speakers") }
+    #expect(found.map(\.pointer) == ["/tracks/1/clips/0"])
+    #expect(found.first?.message.contains("left and right in turn; 'layout' says what they are: hexadecagonal") == true)
+    assets["s"]?.tracks[0].audio = AudioFormat(sampleRate: 48000, channels: 6, layout: "6 channels")
+    #expect(try warnings(film()).contains { $0.message.contains("are taken as 5.1") })
+    let text = film(clip: #", "layout": "5.1""#)
+    #expect(try lowered(text, assets: assets).composition.track("music")?.clips.first?.layout == .surround51)
+    let wrong = try problems(film(clip: #", "layout": "quad""#), assets: assets)
+    #expect(wrong.map(\.pointer) == ["/tracks/1/clips/0/layout"])
+    #expect(wrong.first?.message.contains("has 6: 5.1") == true)
+  }
+
+  @Test func `keys of sound need a track with sound`() throws {
+    let text = documentText(
+      tracks:
+        #"[{"clips": [{"asset": "v", "track": 1, "language": "deu", "pan": 0, "audioFilters": [], "pitch": "spectral"}]}]"#
+    )
+    let found = try problems(text)
+    #expect(
+      Set(found.map(\.pointer))
+        == Set(["track", "language", "pan", "audioFilters", "pitch"].map { "/tracks/0/clips/0/\($0)" }))
+    #expect(found.allSatisfy { $0.message.contains("\"sound\": true") })
+  }
+}
