@@ -8,7 +8,7 @@ struct CompatibilityTests {
     .appending(path: "Compatibility")
 
   private struct Job: Decodable {
-    var id: String
+    var job: String
     var name: String
     var state: String
   }
@@ -35,15 +35,15 @@ struct CompatibilityTests {
 
     // Four seconds of 10 frames, as `ffmpeg` made them.
     let first = files.path("first.mkv")
-    #expect(try await farm.sheaf("fetch", done.id, "-o", first).run().status == 0)
+    #expect(try await farm.sheaf("fetch", done.job, "-o", first).run().status == 0)
     let pattern = recorded.appending(path: "pattern.mkv").path
     let (film, source) = (try await FrameHashes.video(first).frames, try await FrameHashes.video(pattern).frames)
     #expect(film.map(\.hash) == source[10..<50].map(\.hash))
 
     // No worker of its build comes back, so it is planned again, which takes half a minute.
-    try await farm.waitUntil(job: half.id) { $0.state == "done" }
+    try await farm.waitUntil(job: half.job) { $0.state == "done" }
     let (second, local) = (files.path("second.mkv"), files.path("local.mkv"))
-    #expect(try await farm.sheaf("fetch", half.id, "-o", second).run().status == 0)
+    #expect(try await farm.sheaf("fetch", half.job, "-o", second).run().status == 0)
     let document = recorded.appending(path: "half.json").path
     let rendered = try await farm.sheaf(
       "render", document, "-o", local, "--segment-duration", "1", "--store", files.path("own")

@@ -83,6 +83,8 @@ final class TaskClaims: Sendable {
     } catch {
       availability.report(error, "no tasks claimed")
     }
+    // Before any of them is delivered: what is counted as on its way must be so before it arrives.
+    handle(.claimed(build: claim.build, slots: claim.slots, granted: grants.map(\.holder)))
     // Each worker in a task of its own: none waits for another one's connection.
     for (holder, grants) in Dictionary(grouping: grants, by: \.holder) {
       let worker = connections.of(holder)
@@ -92,7 +94,6 @@ final class TaskClaims: Sendable {
         await self.release(undelivered)
       }
     }
-    handle(.claimed(build: claim.build, slots: claim.slots, granted: grants.map(\.holder)))
   }
 
   /// Frees grants that their workers did not get.
