@@ -99,7 +99,9 @@ extension CoordinatorService {
     var ticks = 0
     while !Task.isCancelled {
       do {
+        let start = now
         let ended = try await abandonable { [store] in try await store.expire() }
+        storeCalls.add((now - start) / .seconds(1))
         storeAnswered()
         if !ended.isEmpty { Task { await self.reportExpired(ended) } }
         for job in try await abandonable({ [store] in try await store.jobsToRebind() }) {

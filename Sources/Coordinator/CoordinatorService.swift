@@ -1,5 +1,6 @@
 package import ContentStorage
 import Digest
+import FarmAPI
 import FarmModel
 package import Jobs
 package import Logging
@@ -49,6 +50,8 @@ package actor CoordinatorService {
   var isDraining = false
   /// The jobs whose end was reported.
   var endings = ReportedEnds()
+  /// Of the calls that end leases, which are made once a second.
+  var storeCalls = DurationHistogram()
 
   private var clients: [Int: Task<Void, any Error>] = [:]
   private var nextClient = 0
