@@ -11,6 +11,19 @@ struct AssetBody: Decodable, Sendable {
   var size: Int64?
   var path: String?
 
+  private enum CodingKeys: CodingKey {
+    case id, digest, size, path
+  }
+
+  /// What is there is not null.
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    id = try container.decode(String.self, forKey: .id)
+    if container.contains(.digest) { digest = try container.decode(String.self, forKey: .digest) }
+    if container.contains(.size) { size = try container.decode(Int64.self, forKey: .size) }
+    if container.contains(.path) { path = try container.decode(String.self, forKey: .path) }
+  }
+
   /// - Parameter pointer: Its place in the request.
   fileprivate func source(at pointer: String) throws(ProblemDetails) -> AssetSource {
     if let path {
@@ -49,11 +62,23 @@ struct SubmissionBody: RequestBody {
 
   var assets: [AssetBody]?
   var name: String?
-  var priority: Int32?
+  var priority: Int?
   var segmentDuration: String?
   var output: String?
   var strict: Bool?
   var strictMedia: Bool?
+}
+
+extension SubmissionBody {
+  /// Throws `.invalid` if the body has one that no job has.
+  var jobPriority: Int32 {
+    get throws(ProblemDetails) {
+      guard let number = Int32(exactly: priority ?? 0) else {
+        throw AssetBody.wrong("/priority", "a priority is a number from \(Int32.min) to \(Int32.max)")
+      }
+      return number
+    }
+  }
 }
 
 /// The body of a request that examines a document and renders nothing.

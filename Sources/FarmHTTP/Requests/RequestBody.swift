@@ -92,8 +92,8 @@ struct BodyReader: Sendable {
     let decoder = JSONDecoder()
     let data = Data(bytes)
     do {
-      let members = try decoder.decode(MemberNames.self, from: data).names
-      let unknown = members.filter { !Body.keys.contains($0) }.sorted().prefix(20)
+      let members = try decoder.decode(MemberNames.self, from: data)
+      let unknown = members.names.filter { !Body.keys.contains($0) }.sorted().prefix(20)
       guard unknown.isEmpty else {
         let problems = unknown.map { name in
           let hint = nearest(to: name, among: Body.keys).map { "did you mean '\($0)'?" }
@@ -104,7 +104,13 @@ struct BodyReader: Sendable {
         }
         throw ProblemDetails(.invalid, "\(problems[0])", problems: problems)
       }
-      return try decoder.decode(Body.self, from: data)
+      let value = try decoder.decode(Body.self, from: data)
+      // What is not there is left out.
+      if let name = members.nulls.first(where: { Body.keys.contains($0) }) {
+        let problem = Problem(pointer: "/" + name, message: "it is null; leave it out")
+        throw ProblemDetails(.invalid, "\(problem)", problems: [problem])
+      }
+      return value
     } catch let error as ProblemDetails {
       throw error
     } catch let error as DecodingError {
@@ -126,9 +132,13 @@ private struct MemberNames: Decodable {
   }
 
   var names: [String]
+  /// Those whose values are null.
+  var nulls: [String]
 
   init(from decoder: any Decoder) throws {
-    names = try decoder.container(keyedBy: Name.self).allKeys.map(\.stringValue)
+    let container = try decoder.container(keyedBy: Name.self)
+    names = container.allKeys.map(\.stringValue)
+    nulls = try container.allKeys.filter { try container.decodeNil(forKey: $0) }.map(\.stringValue).sorted()
   }
 }
 

@@ -55,15 +55,14 @@ struct DocumentRoutes: Sendable {
 
   private func inspect(_ body: DecodedBody<InspectionBody>) async throws -> Inspected {
     let document = try body.document
-    let segmentDuration = body.value.segmentDuration ?? ""
-    try JobRoutes.check(segmentDuration)
+    try JobRoutes.check(body.value.segmentDuration)
     // A document without an output gets the first container that can store what it names.
     let examined = try await BlockingWork.run(.planning) { try? Document.examine(document) }
     var output = examined?.hasOutputs == true ? "" : body.value.output ?? ""
     if output.isEmpty, let examined, examined.lacksOutput { output = examined.provisionalOutput }
     let (assets, missing) = try await farm.assets(of: Data(document), try body.value.assets.sources, output: output)
     var request = InspectionRequest(document: Data(document), assets: assets)
-    request.segmentDuration = segmentDuration
+    request.segmentDuration = body.value.segmentDuration ?? ""
     request.output = output
     let reply: InspectionReply
     do {

@@ -60,13 +60,13 @@ struct JobRoutes: Sendable {
       let (assets, missing) = try await farm.assets(of: Data(document), try body.value.assets.sources, output: output)
       var submission = Submission(document: Data(document), assets: assets)
       submission.name = body.value.name ?? ""
-      submission.priority = body.value.priority ?? 0
+      submission.priority = try body.value.jobPriority
       submission.segmentDuration = body.value.segmentDuration ?? ""
       submission.output = output
       submission.strict = body.value.strict ?? false
       submission.strictMedia = body.value.strictMedia ?? false
       submission.id = id
-      try Self.check(submission.segmentDuration)
+      try Self.check(body.value.segmentDuration)
       let reply: SubmissionReply
       if missing.isEmpty {
         reply = try await submitOnce(submission)
@@ -100,13 +100,17 @@ struct JobRoutes: Sendable {
   }
 
   /// Throws `.invalid` if the text is no time.
-  static func check(_ segmentDuration: String) throws(ProblemDetails) {
+  /// - Parameter segmentDuration: Nil: it is the default.
+  static func check(_ segmentDuration: String?) throws(ProblemDetails) {
+    guard let segmentDuration else { return }
+    var problem = Problem(pointer: "/segmentDuration", message: "it is empty; leave it out for the default")
     do {
-      _ = try SegmentDuration.time(segmentDuration, frameDuration: MediaTime(value: 1, timescale: 30))
+      let time = try SegmentDuration.time(segmentDuration, frameDuration: MediaTime(value: 1, timescale: 30))
+      if time != nil { return }
     } catch {
-      let problems = error.problems.map { Problem(pointer: "/segmentDuration", message: $0.message) }
-      throw ProblemDetails(.invalid, error.description, problems: problems)
+      problem.message = error.problems.first?.message ?? error.description
     }
+    throw ProblemDetails(.invalid, "\(problem)", problems: [problem])
   }
 
   // MARK: Showing
@@ -159,10 +163,10 @@ struct JobRoutes: Sendable {
 
   private func retry(_ call: Call) async throws -> Response {
     let reply = try await farm.retry(call.job)
+    guard reply.state != nil else { throw Self.absent(call.job) }
     if let refusal = reply.refusal {
       throw ProblemDetails(.conflict, "job \(call.job) cannot be taken up again: \(refusal)")
     }
-    guard reply.state != nil else { throw Self.absent(call.job) }
     return try await Response(json: status(call, withTasks: false))
   }
 
@@ -186,7 +190,14 @@ struct JobRoutes: Sendable {
         guard body.value.states == nil, named.count <= JobQuery.mostLimit else {
           throw ProblemDetails(.invalid, "a selection is at most \(JobQuery.mostLimit) jobs, or states")
         }
-        ids = named.map { JobID($0) }
+        ids = try named.enumerated().map { index, name throws(ProblemDetails) in
+          guard JobID.isValid(name) else {
+            let problem = Problem(
+              pointer: "/jobs/\(index)", message: "a job's id is 1 to 64 characters of 0-9, a-z and -")
+            throw ProblemDetails(.invalid, "\(problem)", problems: [problem])
+          }
+          return JobID(name)
+        }
       } else {
         var query = JobQuery()
         query.limit = JobQuery.mostLimit
@@ -213,6 +224,17 @@ struct JobRoutes: Sendable {
 extension Call {
   /// The job that the path names.
   var job: JobID { JobID(parameter("job")) }
+}
+
+extension JobID {
+  /// Whether a text can be the id of a job.
+  fileprivate static func isValid(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+          || byte == UInt8(ascii: "-")
+      }
+  }
 }
 
 /// Which jobs a request is about.

@@ -56,21 +56,19 @@ struct RouteTable: Sendable {
     // A slash at the end, or two in a row, make another path, which nothing has.
     let written = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
     let parts = written.map { PercentEncoding.decoded($0) }
-    var others: [HTTPRequest.Method] = []
-    var template = ""
-    for route in routes {
-      guard let values = route.values(of: parts) else { continue }
-      if route.method == method { return .route(route, values) }
-      others.append(route.method)
-      template = route.template
-    }
+    let found = routes.compactMap { route in route.values(of: parts).map { (route: route, values: $0) } }
+    // `/v1/jobs/cancel` is no job: the path with the fewest parameters is meant.
+    let fewest = found.map(\.values.count).min()
+    let meant = found.filter { $0.values.count == fewest }
+    if let match = meant.first(where: { $0.route.method == method }) { return .route(match.route, match.values) }
+    var others = meant.map(\.route.method)
     guard !others.isEmpty else { return .nothing }
     // What can be got can be asked for without its body.
     if others.contains(.get), !others.contains(.head) {
       if method == .head { return match(.get, path) }
       others.append(.head)
     }
-    return .otherMethods(others.sorted { $0.rawValue < $1.rawValue }, template: template)
+    return .otherMethods(others.sorted { $0.rawValue < $1.rawValue }, template: meant.first?.route.template ?? "")
   }
 }
 
