@@ -34,6 +34,7 @@ gallery: release-local ## render the pictures of docs/gallery.md again
 	scripts/gallery
 
 test: setup ## every test, with a throwaway PostgreSQL; T=Segmenter: those of one room
+	@scripts/http-tools # schemathesis and openapi-python-client, from PyPI
 	swift build --product sheaf
 	swift build --product sheaf-worker
 	swift build --product sheaf-server

@@ -257,7 +257,7 @@ let package = Package(
         "FarmHTTP", "CompositionModel", "ContentStorage", "Coordinator", "Digest", "FarmAPI", "FarmModel", "Jobs",
         "SystemSupport", "TestPrograms", "Wire", logging,
       ],
-      swiftSettings: strict),
+      exclude: ["schemathesis.toml"], swiftSettings: strict),
     .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestPrograms"], swiftSettings: strict),
     // The other end of a client's connection, for the tests of clients.
     .target(
@@ -325,7 +325,7 @@ let package = Package(
       name: "FarmTests",
       dependencies: [
         "SheafCLI", "SheafServer", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "Client", "ContentStorage",
-        "FarmAPI", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms",
+        "Digest", "FarmAPI", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms",
       ],
       swiftSettings: strict),
   ],

@@ -5,8 +5,8 @@ import Testing
 @testable import Coordinator
 
 struct FarmEventsTests {
-  /// To yield takes a lock of the reader's task, and a reader that is cancelled takes the list's under that lock: neither
-  /// may wait for the other.
+  /// To yield takes a lock of the reader's task, and a reader that is cancelled takes the list's under that lock:
+  /// neither may wait for the other.
   @Test(.timeLimit(.minutes(2))) func `events come while their readers are cancelled`() async {
     var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     logger.logLevel = .critical

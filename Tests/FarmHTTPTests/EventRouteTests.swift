@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test func `a quiet stream has comments`() async throws {
-    try await TestFarm.run(limits: { $0.comment = .milliseconds(200) }) { farm in
+    try await TestFarm.run(limits: .with { $0.comment = .milliseconds(200) }) { farm in
       let (client, _) = try await farm.events("/v1/events")
       _ = try await client.event()
       try await Task.sleep(for: .seconds(1))
@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test func `more streams than may be open are refused`() async throws {
-    try await TestFarm.run(limits: { $0.streams = 2 }) { farm in
+    try await TestFarm.run(limits: .with { $0.streams = 2 }) { farm in
       var open: [RawClient] = []
       for _ in 0..<2 {
         let (client, _) = try await farm.events("/v1/events")

@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func `a client that takes nothing is disconnected`() async throws {
-    try await TestFarm.run(limits: { $0.stall = .milliseconds(400) }) { farm in
+    try await TestFarm.run(limits: .with { $0.stall = .milliseconds(400) }) { farm in
       let large = [UInt8](repeating: 7, count: 64 << 20)
       let job = try await farm.doneJob(film: try farm.add(large))
       let client = try RawClient(port: farm.port)

@@ -65,6 +65,16 @@ struct RuleTests {
     #expect(ring.events(after: 10)?.count == 1 && ring.events(after: 9) == nil)
   }
 
+  @Test func `the most specific media range decides what is accepted`() {
+    for (list, isAccepted) in [
+      ("*/*", true), ("application/json", true), ("text/html", false), ("application/*", true), ("", true),
+      ("text/html, application/xml;q=0.9, */*;q=0.8", true), ("application/json;q=0, */*", false),
+      ("APPLICATION/JSON ; q=0.1", true), ("*/*;q=0.0", false), ("text/event-stream", false),
+    ] {
+      #expect(MediaRange.accept(list, "application/json; charset=utf-8") == isAccepted, "\(list)")
+    }
+  }
+
   @Test func `an id of an event is read as it is written`() {
     #expect(EventID("abc-17") == EventID(feed: "abc", number: 17))
     #expect("\(EventID(feed: "abc", number: 17))" == "abc-17")

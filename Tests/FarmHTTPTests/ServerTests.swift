@@ -70,10 +70,11 @@ import Testing
   }
 
   @Test func `a client that is slow with its body, or idle, holds nothing for long`() async throws {
-    try await TestFarm.run(limits: { limits in
+    let limits = HTTPFace.Limits.with { limits in
       limits.body = .milliseconds(300)
       limits.idle = .milliseconds(500)
-    }) { farm in
+    }
+    try await TestFarm.run(limits: limits) { farm in
       let slow = try RawClient(port: farm.port)
       let head = RawClient.head("POST", "/v1/jobs", [("Content-Type", "application/json")], length: 100)
       try await slow.send(head + [UInt8(ascii: "{")])
@@ -81,6 +82,16 @@ import Testing
       #expect(reply == nil || reply?.status == 400)
       let idle = try RawClient(port: farm.port)
       #expect(try await idle.isClosed())
+    }
+  }
+
+  @Test func `a reply of a type that the client does not accept is refused`() async throws {
+    try await TestFarm.run { farm in
+      for path in ["/v1/jobs", "/v1/events", "/metrics", "/healthz"] {
+        let reply = try await farm.get(path, headers: [("Accept", "image/png")])
+        #expect(reply.status == 406 && reply["content-type"] == "application/problem+json", "\(path) \(reply.status)")
+      }
+      #expect(try await farm.get("/v1/jobs", headers: [("Accept", "application/json, text/plain")]).status == 200)
     }
   }
 

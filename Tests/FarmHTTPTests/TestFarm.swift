@@ -22,12 +22,10 @@ struct TestFarm: Sendable {
   let token: String?
   let folder: TemporaryFolder
 
-  /// - Parameters:
-  ///   - mediaRoot: A folder of files under it is made in the farm's folder: `media`.
-  ///   - limits: Changes the bounds.
+  /// The media root is `media` in its folder.
   static func run<R: Sendable>(
     token: String? = nil, minimumFree: Int64 = 0, availableBytes: (@Sendable () throws -> Int64)? = nil,
-    limits: (inout HTTPFace.Limits) -> Void = { _ in },
+    limits: HTTPFace.Limits = HTTPFace.Limits(),
     _ body: @escaping @Sendable (TestFarm) async throws -> R
   ) async throws -> R {
     let folder = try TemporaryFolder()
@@ -43,10 +41,8 @@ struct TestFarm: Sendable {
     configuration.minimumFree = minimumFree
     let service = CoordinatorService(
       store: store, content: locator, configuration: configuration, logger: logger, availableBytes: availableBytes)
-    var bounds = HTTPFace.Limits()
-    limits(&bounds)
     let face = HTTPFace(
-      FarmService(service), address: WireAddress(host: "127.0.0.1", port: 0), token: token, limits: bounds,
+      FarmService(service), address: WireAddress(host: "127.0.0.1", port: 0), token: token, limits: limits,
       logger: logger)
     let (ports, listening) = AsyncStream.makeStream(of: Int.self)
     return try await withThrowingTaskGroup(of: R?.self) { group in
@@ -140,6 +136,14 @@ struct TestFarm: Sendable {
       kind: .probe, payload: [], inputs: [], fingerprint: .of("probe \(id)".utf8), cost: 1, work: 1)
     try await store.submit(
       NewJob(id: JobID(id), name: name, priority: 0, request: Array(encoded.utf8), tasks: [task]))
+  }
+}
+
+extension HTTPFace.Limits {
+  static func with(_ change: (inout HTTPFace.Limits) -> Void) -> HTTPFace.Limits {
+    var limits = HTTPFace.Limits()
+    change(&limits)
+    return limits
   }
 }
 

@@ -269,7 +269,8 @@ struct IdempotencyKey: Sendable, Hashable {
 
   let text: String
 
-  /// Nil if there is none. Throws `.badRequest` unless it is 1 to 64 visible characters, which may be in quotation marks.
+  /// Nil if there is none. Throws `.badRequest` unless it is 1 to 64 visible characters, which may be in quotation
+  /// marks.
   init?(_ header: String?) throws(ProblemDetails) {
     guard let header else { return nil }
     let isQuoted = header.count >= 2 && header.hasPrefix("\"") && header.hasSuffix("\"")

@@ -93,9 +93,15 @@ struct Responder: Sendable {
         template = route.template
         if !route.isOpen { try access.check(request.headers[.authorization]) }
         let query = try Query(parts.count > 1 ? String(parts[1]) : nil, names: route.query)
-        return (
-          try await route.handler(Call(request: request, parameters: parameters, query: query)), template
-        )
+        let response = try await route.handler(Call(request: request, parameters: parameters, query: query))
+        // What only reads can be refused afterwards.
+        let type = response.headers[.contentType]
+        if route.method == .get, response.status.code < 300, let type, let accepted = request.headers[.accept],
+          !MediaRange.accept(accepted, type)
+        {
+          throw ProblemDetails(.notAcceptable, "the reply is \(type), and the request accepts \(accepted.prefix(256))")
+        }
+        return (response, template)
       }
     } catch {
       return (reply(to: error, request).response, template)
