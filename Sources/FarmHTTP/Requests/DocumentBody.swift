@@ -15,8 +15,13 @@ struct AssetBody: Decodable, Sendable {
     case id, digest, size, path
   }
 
-  /// What is there is not null.
+  /// What is there is not null, and nothing else is there.
   init(from decoder: any Decoder) throws {
+    let names = try MemberNames(from: decoder).names
+    if let other = names.filter({ CodingKeys(stringValue: $0) == nil }).min() {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "an asset has no member '\(other)'"))
+    }
     let container = try decoder.container(keyedBy: CodingKeys.self)
     id = try container.decode(String.self, forKey: .id)
     if container.contains(.digest) { digest = try container.decode(String.self, forKey: .digest) }
@@ -28,6 +33,7 @@ struct AssetBody: Decodable, Sendable {
   fileprivate func source(at pointer: String) throws(ProblemDetails) -> AssetSource {
     if let path {
       guard digest == nil, size == nil else { throw Self.wrong(pointer, "an asset has a path, or a digest and a size") }
+      guard !path.isEmpty else { throw Self.wrong(pointer + "/path", "a path is not empty") }
       return AssetSource(id: id, place: .path(path))
     }
     guard let digest, let size else { throw Self.wrong(pointer, "an asset needs a path, or a digest and a size") }

@@ -122,7 +122,7 @@ struct BodyReader: Sendable {
 }
 
 /// The names of the members of a JSON object.
-private struct MemberNames: Decodable {
+struct MemberNames: Decodable {
   struct Name: CodingKey {
     var stringValue: String
     var intValue: Int? { nil }
