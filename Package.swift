@@ -123,7 +123,7 @@ let package = Package(
         protobuf,
       ],
       swiftSettings: strict),
-    // The HTTP face of a coordinator. Hummingbird's server alone: its router, its files and its middleware are not used.
+    // The HTTP face of a coordinator. Of Hummingbird its server alone, without its router, files and middleware.
     .target(
       name: "FarmHTTP",
       dependencies: nio + [

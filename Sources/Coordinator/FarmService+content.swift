@@ -9,8 +9,8 @@ import Wire
 extension FarmService {
   /// The files of a document, each with its content: those that the sources name, and for the others the files at their
   /// paths in the document, which may be under the media root.
-  /// - Returns: With a problem for each file that is not there. Empty if the document cannot be read: whoever submits it
-  ///   learns why.
+  /// - Returns: With a problem for each file that is not there. Empty if the document cannot be read: whoever submits
+  ///   it learns why.
   package func assets(
     of document: Data, _ sources: [AssetSource], output: String
   ) async throws -> (assets: [SubmittedAsset], problems: [Problem]) {
@@ -76,8 +76,8 @@ extension FarmService {
     }
   }
 
-  /// Up to `length` bytes of content; fewer only at its end. What is damaged is removed, so that the next job that needs
-  /// it makes it again.
+  /// Up to `length` bytes of content; fewer only at its end. What is damaged is removed, so that the next job that
+  /// needs it makes it again.
   package func read(_ digest: SHA256Digest, offset: Int64, length: Int) async throws -> Data {
     let content = coordinator.content
     let part = { @Sendable (isVerifying: Bool) throws(ContentStoreError) -> Data in

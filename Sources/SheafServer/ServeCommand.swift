@@ -148,24 +148,48 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
+  /// How long replies of the HTTP API go on when the coordinator has ended. A film can be fetched on from where it was.
+  private static let lastReplies = Duration.seconds(2)
+
   /// Serves until the coordinator is drained. Throws why one of the faces cannot be served.
   private static func run(
     _ coordinator: CoordinatorService, _ server: WireServer, _ face: HTTPFace?, _ logger: Logger
   ) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await coordinator.run(server) }
+    try await withThrowingTaskGroup(of: Ended.self) { group in
+      var left: Set<Ended> = [.coordinator]
+      group.addTask {
+        try await coordinator.run(server)
+        return .coordinator
+      }
       if let face {
+        left.insert(.face)
         group.addTask {
           do {
             try await face.run { logger.notice("HTTP API", metadata: ["address": "http://\($0)"]) }
           } catch let error as WireError {
             throw CommandFailure(.unavailable, "\(error); choose another with --http")
           }
-          // Drained: the coordinator ends by itself.
+          return .face
         }
       }
-      while try await group.next() != nil {}
+      while !left.isEmpty, let ended = try await group.next() {
+        if ended == .time { break }
+        left.remove(ended)
+        guard ended == .coordinator, !left.isEmpty else { continue }
+        group.addTask {
+          try await Task.sleep(for: lastReplies)
+          return .time
+        }
+      }
+      group.cancelAll()
     }
+  }
+
+  /// What has ended, of a coordinator that is drained.
+  private enum Ended: Sendable {
+    case coordinator, face
+    /// The time that replies have.
+    case time
   }
 
   /// Several heartbeats of a worker.

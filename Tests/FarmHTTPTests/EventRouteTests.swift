@@ -117,7 +117,6 @@ import Testing
       while try await feed.event() != nil {}
       while try await job.event() != nil {}
       await drained
-      #expect(throws: RawClient.Failure.self) { try RawClient(port: farm.port) }
     }
   }
 

@@ -4,7 +4,7 @@ import Synchronization
 
 /// What a coordinator counts while it runs, and its metrics.
 ///
-/// No label has a value that clients or workers choose: the paths are those of the routes, and the rest are closed sets.
+/// No label has a value that clients or workers choose: the paths are those of the routes, the rest are closed sets.
 final class Measurements: Sendable {
   private struct Request: Hashable {
     var route: String
