@@ -1,6 +1,7 @@
 import FarmAPI
 import Foundation
 import HTTPTypes
+import NIOCore
 import Testing
 
 @testable import FarmHTTP
@@ -53,7 +54,7 @@ struct RuleTests {
     var ring = EventRing(mostEvents: 3, mostBytes: 100)
     #expect(ring.events(after: 0) == [] && ring.events(after: 1) == nil)
     for number in 1...10 {
-      ring.append("job", Array("\(number)".utf8))
+      ring.append(ByteBuffer(string: "\(number)"))
       for place in 0...number {
         let events = ring.events(after: UInt64(place)).map { $0.map(\.number) }
         #expect(events == (number - place <= min(3, number) ? (place..<number).map { UInt64($0 + 1) } : nil))
@@ -61,7 +62,7 @@ struct RuleTests {
     }
     #expect(ring.events(after: 7, most: 2)?.map(\.number) == [8, 9])
     // One that is too large is kept alone, so that whoever is next to it goes on.
-    ring.append("job", [UInt8](repeating: 1, count: 200))
+    ring.append(ByteBuffer(repeating: 1, count: 200))
     #expect(ring.events(after: 10)?.count == 1 && ring.events(after: 9) == nil)
   }
 

@@ -2,6 +2,7 @@ import Coordinator
 import FarmAPI
 import FarmModel
 import FoundationEssentials
+import NIOCore
 import SystemSupport
 
 /// What happens in the farm, and what changes in its jobs and workers, for all who watch: one ring of events, and one
@@ -11,7 +12,8 @@ import SystemSupport
 actor EventFeed {
   /// What a watcher gets next.
   enum Step: Sendable {
-    case events([EventRing.Event], feed: String)
+    /// With the place after the last of them.
+    case events([ByteBuffer], EventID)
     /// Nothing came within the time.
     case quiet
     /// The watcher's place is forgotten, or is of another feed: it begins anew.
@@ -39,15 +41,21 @@ actor EventFeed {
 
   /// The newest jobs that are followed, whatever their state.
   private static let newestJobs = 200
-  /// The most jobs that are followed in one state that has not ended.
-  private static let mostOfState = 1000
+  /// The most jobs that are followed, whenever they were submitted, of those that are measured or rendered, and of those
+  /// that are probed.
+  private static let (mostRendered, mostProbed) = (1000, 200)
   /// Between two looks at the store, at least and at most.
   private static let (shortestPause, longestPause) = (Duration.milliseconds(250), Duration.seconds(1))
+  /// Between two calls of those who wait, so that many events are one call.
+  private static let signalPause = Duration.milliseconds(100)
   /// How long the farm is looked at when nobody watches any more, so that a watcher may come back.
   private static let patience = Duration.seconds(120)
 
   private let farm: FarmService
+  /// For those who watch.
   private let signal = ChangeSignal()
+  /// What has happened is a reason to look.
+  private let happened = ChangeSignal()
   private var feed = EventFeed.freshName()
   private var ring = EventRing()
   private var jobs: [String: JobStatus] = [:]
@@ -58,8 +66,10 @@ actor EventFeed {
   /// Whether `jobs` and `workers` are those of the farm.
   private var isCurrent = false
   private var hasEnded = false
-  /// The snapshot as JSON, and the place that it is of.
-  private var encoded: (number: UInt64, data: [UInt8])?
+  /// The snapshot as it is sent, and the place that it is of.
+  private var encoded: (number: UInt64, frame: ByteBuffer)?
+  /// Of the last event that those who wait were called for.
+  private var called: UInt64 = 0
 
   init(_ farm: FarmService) {
     self.farm = farm
@@ -74,6 +84,19 @@ actor EventFeed {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.follow() }
       group.addTask { await self.keepLooking() }
+      group.addTask { await self.keepCalling() }
+    }
+  }
+
+  /// Calls those who wait when there are events.
+  private func keepCalling() async {
+    while !Task.isCancelled {
+      if ring.last != called {
+        called = ring.last
+        await signal.signal()
+      }
+      // It throws if it is cancelled, and then the loop ends.
+      try? await Task.sleep(for: Self.signalPause)
     }
   }
 
@@ -81,12 +104,12 @@ actor EventFeed {
     for await event in farm.events() {
       guard isCurrent else { continue }
       append("event", FarmEventReport(event))
-      await signal.signal()
+      await happened.signal()
     }
   }
 
   private func keepLooking() async {
-    var seen = await signal.count
+    var seen = await happened.count
     while !Task.isCancelled {
       let isWatched = watchers > 0 || lastWatched.map { .now - $0 < Self.patience } ?? false
       if isWatched {
@@ -94,12 +117,12 @@ actor EventFeed {
       } else if isCurrent {
         // What happens from now on is not recorded: whoever comes later begins anew.
         isCurrent = false
-        (feed, ring, encoded) = (Self.freshName(), EventRing(), nil)
+        (feed, ring, encoded, called) = (Self.freshName(), EventRing(), nil, 0)
         (jobs, workers, notices) = ([:], [], [])
       }
       // It throws if it is cancelled, and then the loop ends.
       try? await Task.sleep(for: Self.shortestPause)
-      seen = await signal.wait(since: seen, atMost: Self.longestPause - Self.shortestPause)
+      seen = await happened.wait(since: seen, atMost: Self.longestPause - Self.shortestPause)
     }
   }
 
@@ -108,9 +131,8 @@ actor EventFeed {
     do {
       let list = try await farm.jobs(Self.query([], Self.newestJobs))
       var found = list.jobs
-      for states in [[JobState.measuring, .rendering], [.probing]] {
-        found += try await farm.jobs(Self.query(states, Self.mostOfState)).jobs
-      }
+      found += try await farm.jobs(Self.query([.measuring, .rendering], Self.mostRendered)).jobs
+      found += try await farm.jobs(Self.query([.probing], Self.mostProbed)).jobs
       var now = Dictionary(found.map { ($0.job, $0) }) { first, _ in first }
       // Jobs that were followed, and are neither open nor new any more.
       for (id, known) in jobs where now[id] == nil && !known.hasEnded {
@@ -131,7 +153,6 @@ actor EventFeed {
   }
 
   private func take(_ now: [String: JobStatus], _ workers: [WorkerStatus], _ notices: [String]) {
-    let before = ring.last
     let gone = jobs.filter { now[$0.key] == nil && !$0.value.hasEnded }.keys.sorted()
     // In the order of their submission, oldest first.
     for status in now.values.sorted(by: { $0.submittedSecondsAgo > $1.submittedSecondsAgo })
@@ -144,17 +165,13 @@ actor EventFeed {
       append("workers", Workers(workers: workers, notices: notices))
     }
     (self.workers, self.notices) = (workers, notices)
-    if !isCurrent || ring.last != before {
-      isCurrent = true
-      let signal = signal
-      Task { await signal.signal() }
-    }
+    isCurrent = true
   }
 
   private func append(_ name: String, _ value: some Encodable) {
     // Every value is finite, so it can be written.
     guard let data = try? JSONCoding.encoder.encode(value) else { return }
-    ring.append(name, [UInt8](data))
+    ring.append(ServerSentEvent.frame(name, "\(EventID(feed: feed, number: ring.last + 1))", data))
   }
 
   // MARK: Watching
@@ -167,18 +184,20 @@ actor EventFeed {
     lastWatched = .now
   }
 
-  /// The whole state as JSON, and the place from which events go on. Nil: the store does not answer, or the coordinator
-  /// shuts down.
-  func snapshot() async -> (id: EventID, data: [UInt8])? {
+  /// The event with the whole state, the same bytes for all, and the place from which events go on. Nil: the store does
+  /// not answer, or the coordinator shuts down.
+  func snapshot() async -> (id: EventID, frame: ByteBuffer)? {
     if !isCurrent { await look() }
     guard isCurrent, !hasEnded else { return nil }
-    if let encoded, encoded.number == ring.last { return (EventID(feed: feed, number: ring.last), encoded.data) }
+    let place = EventID(feed: feed, number: ring.last)
+    if let encoded, encoded.number == ring.last { return (place, encoded.frame) }
     let newest = jobs.values.sorted { $0.submittedSecondsAgo < $1.submittedSecondsAgo }
     guard
       let data = try? JSONCoding.encoder.encode(Snapshot(jobs: newest, workers: workers, notices: notices))
     else { return nil }
-    encoded = (ring.last, [UInt8](data))
-    return (EventID(feed: feed, number: ring.last), [UInt8](data))
+    let frame = ServerSentEvent.frame("reset", "\(place)", data)
+    encoded = (ring.last, frame)
+    return (place, frame)
   }
 
   /// What comes after a place, waiting for it.
@@ -187,7 +206,9 @@ actor EventFeed {
     var seen = await signal.count
     while !hasEnded {
       guard isCurrent, id.feed == feed, let events = ring.events(after: id.number) else { return .lost }
-      if !events.isEmpty { return .events(Array(events), feed: feed) }
+      if let last = events.last {
+        return .events(events.map(\.frame), EventID(feed: feed, number: last.number))
+      }
       guard .now < end, !Task.isCancelled else { return .quiet }
       seen = await signal.wait(since: seen, atMost: end - .now)
     }
@@ -198,6 +219,19 @@ actor EventFeed {
   func stop() async {
     hasEnded = true
     await signal.signal()
+  }
+}
+
+/// The bytes of an event, as a stream has them.
+enum ServerSentEvent {
+  /// - Parameter data: On one line.
+  static func frame(_ name: String, _ id: String?, _ data: Data) -> ByteBuffer {
+    var frame = ByteBuffer()
+    if let id { frame.writeString("id: \(id)\n") }
+    frame.writeString("event: \(name)\ndata: ")
+    frame.writeBytes(data)
+    frame.writeString("\n\n")
+    return frame
   }
 }
 

@@ -1,12 +1,12 @@
+import NIOCore
+
 /// The last events of a feed, numbered, within a number and a size: pure. What is older is forgotten.
 struct EventRing: Sendable {
   struct Event: Sendable, Hashable {
     /// From 1, without gaps.
     var number: UInt64
-    /// The kind, such as `job`.
-    var name: String
-    /// JSON on one line.
-    var data: [UInt8]
+    /// As it is sent, the same bytes for all who watch.
+    var frame: ByteBuffer
   }
 
   private let mostEvents: Int
@@ -23,13 +23,14 @@ struct EventRing: Sendable {
     self.mostBytes = mostBytes
   }
 
-  mutating func append(_ name: String, _ data: [UInt8]) {
+  /// Adds an event, which has the number after `last`.
+  mutating func append(_ frame: ByteBuffer) {
     last += 1
-    events.append(Event(number: last, name: name, data: data))
-    bytes += data.count
+    events.append(Event(number: last, frame: frame))
+    bytes += frame.readableBytes
     while events.count - first > mostEvents || bytes > mostBytes, events.count - first > 1 {
-      bytes -= events[first].data.count
-      events[first].data = []
+      bytes -= events[first].frame.readableBytes
+      events[first].frame = ByteBuffer()
       first += 1
     }
     // Half of the array is of use at least.

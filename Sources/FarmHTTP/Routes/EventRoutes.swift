@@ -89,16 +89,14 @@ struct EventRoutes: Sendable {
           if await farm.isDraining { return }
           continue
         }
-        try await events.write("reset", snapshot.id.description, snapshot.data)
+        try await events.write(snapshot.frame)
         place = snapshot.id
         continue
       }
       switch await feed.next(after: known, atMost: comment) {
-      case .events(let list, let name):
-        for event in list {
-          try await events.write(event.name, "\(EventID(feed: name, number: event.number))", event.data)
-        }
-        place = list.last.map { EventID(feed: name, number: $0.number) }
+      case .events(let frames, let next):
+        for frame in frames { try await events.write(frame) }
+        place = next
       case .quiet: try await events.comment()
       case .lost: place = nil
       case .ended: return
@@ -122,9 +120,11 @@ struct EventRoutes: Sendable {
       case .status(let status):
         guard status.eventID != known else { continue }
         known = status.eventID
-        try await events.write("job", status.eventID, [UInt8](JSONCoding.encoder.encode(status)))
+        try await events.write(
+          ServerSentEvent.frame("job", status.eventID, JSONCoding.encoder.encode(status)))
         quiet = .zero
-      case .deleted: return try await events.write("deleted", nil, Array(#"{"job":"\#(job)"}"#.utf8))
+      case .deleted:
+        return try await events.write(ServerSentEvent.frame("deleted", nil, Data(#"{"job":"\#(job)"}"#.utf8)))
       case .ended: return
       case .quiet:
         try Task.checkCancellation()
@@ -200,16 +200,14 @@ struct EventWriter {
   /// A line that means nothing, by which both ends see that the connection lives.
   mutating func comment() async throws { try await write(": \n\n") }
 
-  /// - Parameters:
-  ///   - id: Nil: that of the event before stays.
-  ///   - data: On one line.
-  mutating func write(_ name: String, _ id: String?, _ data: [UInt8]) async throws {
-    var buffer = ByteBuffer()
-    if let id { buffer.writeString("id: \(id)\n") }
-    buffer.writeString("event: \(name)\ndata: ")
-    buffer.writeBytes(data)
-    buffer.writeString("\n\n")
-    try await writer.write(buffer)
+  /// How much of an event is written at a time, in bytes, so that no connection has all of a large one waiting.
+  private static let part = 64 << 10
+
+  mutating func write(_ frame: ByteBuffer) async throws {
+    var rest = frame
+    while let part = rest.readSlice(length: min(rest.readableBytes, Self.part)), part.readableBytes > 0 {
+      try await writer.write(part)
+    }
   }
 
   private mutating func write(_ text: String) async throws { try await writer.write(ByteBuffer(string: text)) }
