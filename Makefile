@@ -7,7 +7,7 @@ RELEASE := .build/release
 SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
 C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 
-.PHONY: setup build release demo gallery test quick lint format bench chaos exactness clean
+.PHONY: setup build release release-local demo gallery test quick lint format bench chaos exactness clean
 
 setup: ## install the system packages that are missing
 	@scripts/install-packages build test
@@ -15,23 +15,29 @@ setup: ## install the system packages that are missing
 build: setup
 	swift build
 
-release:
+release: release-local ## the three programs
+	swift build -c release --product sheaf-server
+
+# What one machine needs to render. The coordinator of a farm builds an HTTP server too, which takes minutes.
+release-local:
 	@scripts/install-packages build
 	swift build -c release --product sheaf
 	swift build -c release --product sheaf-worker
 
-demo: release ## render Examples/first-film.json and print the path of the film
+demo: release-local ## render Examples/first-film.json and print the path of the film
 	@mkdir -p $(dir $(FILM))
 	$(RELEASE)/sheaf render Examples/first-film.json -o $(FILM)
 	@echo "The film: $(abspath $(FILM))"
 
-gallery: release ## render the pictures of docs/gallery.md again
+gallery: release-local ## render the pictures of docs/gallery.md again
 	@scripts/install-packages test
 	scripts/gallery
 
 test: setup ## every test, with a throwaway PostgreSQL; T=Segmenter: those of one room
+	@scripts/http-tools # schemathesis and openapi-python-client, from PyPI
 	swift build --product sheaf
 	swift build --product sheaf-worker
+	swift build --product sheaf-server
 	# Not --build-tests, which would also compile every tool of every dependency.
 	SHEAF_TEST_ROOMS=$(T) swift build --product sheafPackageTests
 	scripts/test $(T)
@@ -71,7 +77,7 @@ chaos: release ## the example film on farms on which something fails, as a table
 	SHEAF_MUTANTS=$(or $(MUTANTS),100000) SHEAF_SEED=$(or $(SEED),1) \
 	  .build/debug/sheafPackageTests.xctest --testing-library swift-testing --filter '^CoordinatorTests\.MutantTests'
 
-exactness: release ## every frame and sample of films cut from 600 kinds of files, films of every codec, container and cadence, then the time of probing, as tables; SEED=n
+exactness: release-local ## every frame and sample of films cut from 600 kinds of files, films of every codec, container and cadence, then the time of probing, as tables; SEED=n
 	@scripts/install-packages test
 	swift build --product sheafPackageTests
 	SHEAF_EXACTNESS=$(or $(SEED),1) swift test --skip-build --disable-xctest \

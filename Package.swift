@@ -36,6 +36,7 @@ let package = Package(
     // A worker with compositors of one's own.
     .library(name: "SheafWorker", targets: ["SheafWorker"]),
     .executable(name: "sheaf", targets: ["SheafCLI"]),
+    .executable(name: "sheaf-server", targets: ["SheafServer"]),
     .executable(name: "sheaf-worker", targets: ["SheafWorkerCLI"]),
   ],
   dependencies: [
@@ -46,6 +47,9 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
+    // For the HTTP API, and so for `sheaf-server` alone.
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
   ],
   targets: [
     // Pure: no C, no I/O.
@@ -127,6 +131,15 @@ let package = Package(
         protobuf,
       ],
       swiftSettings: strict),
+    // The HTTP face of a coordinator. Of Hummingbird its server alone, without its router, files and middleware.
+    .target(
+      name: "FarmHTTP",
+      dependencies: nio + [
+        "CompositionModel", "Coordinator", "Digest", "FarmAPI", "FarmModel", "SystemSupport", "Wire", logging,
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+      ],
+      swiftSettings: strict),
     // A coordinator and a worker of this machine, for commands that need no farm.
     .target(
       name: "LocalFarm",
@@ -159,14 +172,20 @@ let package = Package(
       ],
       swiftSettings: strict),
 
-    // The two executables.
+    // The three executables. `sheaf` has nothing of HTTP, so that a machine without a farm builds none of it.
     .executableTarget(
       name: "SheafCLI",
       dependencies: [
-        "Client", "Coordinator", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "Jobs", "LocalFarm",
-        "Wire",
-        "ContentStorage", "Digest", "SystemSupport", argumentParser, logging, unixSignals,
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        "Client", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "LocalFarm", "Wire", "ContentStorage",
+        "Digest",
+        "SystemSupport", argumentParser, protobuf, unixSignals,
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "SheafServer",
+      dependencies: [
+        "Client", "ContentStorage", "Coordinator", "FarmHTTP", "Jobs", "SystemSupport", "Wire", argumentParser,
+        logging, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(name: "SheafWorkerCLI", dependencies: ["SheafWorker"], swiftSettings: strict),
@@ -256,6 +275,13 @@ let package = Package(
         "Segmenter", "Jobs", "Wire", "Digest", "SystemSupport", "TestPrograms", logging, protobuf,
       ],
       exclude: ["Mutation/descriptions.json"], swiftSettings: strict),
+    .testTarget(
+      name: "FarmHTTPTests",
+      dependencies: nio + [
+        "FarmHTTP", "CompositionModel", "ContentStorage", "Coordinator", "Digest", "FarmAPI", "FarmModel", "Jobs",
+        "SystemSupport", "TestPrograms", "Wire", logging,
+      ],
+      exclude: ["schemathesis.toml"], swiftSettings: strict),
     .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestPrograms"], swiftSettings: strict),
     // The other end of a client's connection, for the tests of clients.
     .target(
@@ -285,9 +311,8 @@ let package = Package(
     .testTarget(
       name: "SheafCLITests",
       dependencies: [
-        "SheafCLI", "Client", "CompositionModel", "FarmAPI", "FarmModel", "Wire", "Digest",
-        "SystemSupport",
-        "TestCoordinator", "TestPrograms", argumentParser, protobuf, unixSignals,
+        "SheafCLI", "SheafServer", "Client", "CompositionModel", "FarmAPI", "FarmModel", "Wire", "Digest",
+        "SystemSupport", "TestCoordinator", "TestPrograms", argumentParser, protobuf, unixSignals,
       ],
       exclude: ["Help"], swiftSettings: strict),
     .testTarget(
@@ -310,8 +335,8 @@ let package = Package(
     .testTarget(
       name: "SheafTests",
       dependencies: [
-        "Sheaf", "SheafCLI", "SheafWorkerCLI", "ExampleReencode", "ExampleEditing", "ExampleExport", "Client",
-        "CompositionModel", "EditDocument", "FarmAPI", "LocalFarm", "TestPrograms", "Wire",
+        "Sheaf", "SheafCLI", "SheafServer", "SheafWorkerCLI", "ExampleReencode", "ExampleEditing", "ExampleExport",
+        "Client", "CompositionModel", "EditDocument", "FarmAPI", "LocalFarm", "TestPrograms", "Wire",
       ],
       swiftSettings: strict),
     // Workers with compositors of their own: the example's, and one for failures.
@@ -324,8 +349,8 @@ let package = Package(
     .testTarget(
       name: "FarmTests",
       dependencies: [
-        "SheafCLI", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "Client", "ContentStorage", "FarmAPI", "LocalFarm",
-        "SystemSupport", "TestMedia", "TestPrograms",
+        "SheafCLI", "SheafServer", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "Client", "ContentStorage",
+        "Digest", "FarmAPI", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms",
       ],
       swiftSettings: strict),
   ],

@@ -70,6 +70,27 @@ package final class ContentLocator: Sendable {
     return false
   }
 
+  /// A file under the media root as content, which is found there from now on. Reads the file for its digest, unless it
+  /// was read since it changed. Throws `.missing` if there is no such file, or no media root.
+  /// - Parameter path: Absolute, or relative to the media root.
+  /// - Returns: The content, and the file's path without symbolic links.
+  package func content(ofFile path: String) throws(ContentStoreError) -> (content: Content, file: String) {
+    guard let root else {
+      throw ContentStoreError(.missing, "\(path): this coordinator has no media root, under which files could be named")
+    }
+    // The same answer for what is not there and for what is elsewhere, so that nobody learns of other files.
+    guard !path.isEmpty, !path.utf8.contains(0), path.utf8.count < Self.maximumPath,
+      let found = Self.resolve(path.hasPrefix("/") ? path : "\(root)/\(path)", under: root)
+    else { throw ContentStoreError(.missing, "there is no file \(path) under the media root") }
+    let file = try mapErrors { () throws(SystemError) in try OpenFile.open(found, O_RDONLY | O_NONBLOCK) }
+    guard try mapErrors({ () throws(SystemError) in try file.status().st_mode & S_IFMT == S_IFREG }) else {
+      throw ContentStoreError(.missing, "\(path) is not a regular file")
+    }
+    let content = try contents.content(of: file)
+    record(found, for: content.digest)
+    return (content, found)
+  }
+
   /// The path, relative to the media root, at which the content was found before; nil if a worker has to read it from
   /// the coordinator. Opens no media file: whoever reads the file checks its digest.
   package func sharedPath(of content: Content) -> String? {

@@ -140,6 +140,14 @@ package final class ContentStore: Sendable {
     return bytes
   }
 
+  /// A part of an object; fewer bytes only at its end. Its digest is not compared. Throws `.missing` if it does not
+  /// exist.
+  package func read(_ digest: SHA256Digest, offset: Int64, length: Int) throws(ContentStoreError) -> [UInt8] {
+    try mapErrors { () throws(SystemError) in
+      try OpenFile.open(path(of: digest)).read(at: offset, length: length)
+    }
+  }
+
   /// Removes an object. Does nothing if it does not exist.
   package func remove(_ digest: SHA256Digest) {
     unlink(path(of: digest))

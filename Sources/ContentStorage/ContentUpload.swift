@@ -159,6 +159,12 @@ package final class ContentUpload: @unchecked Sendable {
 }
 
 extension ContentStore {
+  /// The bytes that an upload of the content has left, or has written up to now. 0: there are none.
+  package func partialSize(of digest: SHA256Digest) -> Int64 {
+    var status = stat()
+    return stat(partialPath(of: digest), &status) == 0 ? Int64(status.st_size) : 0
+  }
+
   func partialPath(of digest: SHA256Digest) -> String { partialPrefix + digest.hex }
 }
 

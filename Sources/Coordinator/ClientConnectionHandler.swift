@@ -184,9 +184,9 @@ actor ClientConnectionHandler {
 extension WireError {
   fileprivate init(_ error: FarmError) {
     switch error.code {
-    case .invalid: self.init(.violation, error.message)
-    case .notFound: self.init(.refused(.notFound), error.message)
-    case .unavailable: self.init(.refused(.unavailable), error.message)
+    case .invalid, .conflict, .wrongContent: self.init(.violation, error.message)
+    case .notFound, .lost: self.init(.refused(.notFound), error.message)
+    case .unavailable, .full: self.init(.refused(.unavailable), error.message)
     }
   }
 }

@@ -44,7 +44,7 @@ package actor CoordinatorService {
 
   private var clients: [Int: Task<Void, any Error>] = [:]
   private var nextClient = 0
-  private var isDraining = false
+  private(set) var isDraining = false
   private var failure: (any Error)?
 
   /// - Parameter availableBytes: Measures the free bytes of the content store's disk. Nil: the disk is asked.
@@ -94,7 +94,7 @@ package actor CoordinatorService {
       changes: changes, storage: storage, ends: ends, memory: memory, availability: availability)
     housekeeping = Housekeeping(
       store: store, claims: claims, workers: workers, reports: reports, facts: facts, ends: ends, storage: storage,
-      memory: memory, availability: availability, changes: changes, events: events)
+      memory: memory, availability: availability, changes: changes, events: events, now: now)
     retention = Retention(
       store: store, content: content.store, configuration: configuration, availability: availability, logger: logger)
   }

@@ -1,4 +1,4 @@
-import CompositionModel
+package import CompositionModel
 import ContentStorage
 package import Digest
 package import FarmAPI
@@ -15,7 +15,7 @@ package struct FarmService: Sendable {
   /// How many files one request may ask about.
   private static let mostContents = 10_000
 
-  private let coordinator: CoordinatorService
+  let coordinator: CoordinatorService
 
   package init(_ coordinator: CoordinatorService) {
     self.coordinator = coordinator
@@ -55,6 +55,13 @@ package struct FarmService: Sendable {
   /// Submits a document whose media the farm has.
   package func submit(_ submission: Submission) async throws -> SubmissionReply {
     try await withStore { try await JobSubmission(coordinator).submit(submission) }
+  }
+
+  /// The problems of a document that can be found without its media, and those of assets that were not submitted.
+  package func problems(of submission: Submission) async throws -> [Problem] {
+    try await JobSubmission(coordinator).read(
+      submission.document, submission.assets, segmentDuration: submission.segmentDuration, output: submission.output
+    ).problems
   }
 
   /// Probes the media of a document and plans it. Nothing is rendered but still pictures.
@@ -151,7 +158,7 @@ package struct FarmService: Sendable {
   // MARK: The store
 
   /// Throws `FarmError` in place of what the job store throws.
-  private func withStore<R>(_ body: () async throws -> R) async throws -> R {
+  func withStore<R>(_ body: () async throws -> R) async throws -> R {
     do {
       return try await body()
     } catch let error as JobStoreError {

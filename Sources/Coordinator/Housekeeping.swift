@@ -30,6 +30,8 @@ struct Housekeeping: Sendable {
   let availability: StoreAvailability
   let changes: ChangeSignal
   let events: FarmEvents
+  /// Time since any fixed moment.
+  let now: @Sendable () -> Duration
 
   /// Until it is cancelled.
   func run() async {
@@ -83,8 +85,9 @@ struct Housekeeping: Sendable {
     var periods = 0
     while !Task.isCancelled {
       do {
+        let start = now()
         let ended = try await abandonable { [store] in try await store.expire() }
-        availability.answered()
+        availability.answered(start)
         if !ended.isEmpty { Task { await reportExpired(ended) } }
         for job in try await abandonable({ [store] in try await store.jobsToRebind() }) {
           try await abandonable { await rebind(job) }

@@ -42,8 +42,13 @@ struct JobSubmission: Sendable {
     if id == new {
       service.events.emit(
         .jobSubmitted(job: id.description, name: name, files: tasks.count, priority: submission.priority))
+    } else if let known = try await service.store.job(id) {
+      guard known.request == encoded, known.name == name, known.priority == submission.priority else {
+        throw FarmError(
+          .conflict, "the id \"\(submission.id)\" was used before, for another submission: it made job \(id)")
+      }
     }
-    return SubmissionReply(job: id.description)
+    return SubmissionReply(job: id.description, isRepeated: id != new)
   }
 
   /// The request, and the document's problems. An empty document has none: it requests descriptions only. Throws

@@ -21,6 +21,25 @@ package struct SubmittedAsset: Sendable, Hashable, Codable {
   }
 }
 
+/// Where the file of one of a document's assets is, for a client that has no files of its own.
+package struct AssetSource: Sendable, Hashable {
+  package enum Place: Sendable, Hashable {
+    /// Content that was uploaded.
+    case content(Content)
+    /// A file under the farm's media root.
+    case path(String)
+  }
+
+  /// In the document.
+  package var id: AssetID
+  package var place: Place
+
+  package init(id: AssetID, place: Place) {
+    self.id = id
+    self.place = place
+  }
+}
+
 /// A document that is submitted, and how.
 package struct Submission: Sendable, Hashable, Codable {
   /// The longest document, in bytes.
@@ -38,7 +57,7 @@ package struct Submission: Sendable, Hashable, Codable {
   /// The output's path, whose extension selects the container; empty if the document's `export.to` does.
   package var output = ""
   /// Chosen by the client, unique to this submission: 1 to 64 visible ASCII characters, or empty. A submission that is
-  /// sent again is answered with the job that it made.
+  /// sent again is answered with the job that it made; another one with the same id is a conflict.
   package var id = ""
   /// Whether damaged media fail the job.
   package var strictMedia = false
@@ -55,10 +74,13 @@ package struct SubmissionReply: Sendable, Hashable, Codable {
   /// Nil: the document has problems.
   package var job: String?
   package var problems: [Problem]
+  /// Whether the job was made before, by the same submission.
+  package var isRepeated: Bool
 
-  package init(job: String? = nil, problems: [Problem] = []) {
+  package init(job: String? = nil, problems: [Problem] = [], isRepeated: Bool = false) {
     self.job = job
     self.problems = problems
+    self.isRepeated = isRepeated
   }
 }
 
@@ -149,7 +171,15 @@ package struct FarmError: Error, Sendable, Hashable, CustomStringConvertible {
     case invalid
     /// It names a job that does not exist.
     case notFound
-    /// The job store does not answer now.
+    /// It does not fit the state that its job is in, or what was sent before under the same id.
+    case conflict
+    /// Content that it needs is not in the content store any more.
+    case lost
+    /// Bytes do not have the announced size or digest.
+    case wrongContent
+    /// The content store's disk has no room.
+    case full
+    /// The job store or the content store does not answer now.
     case unavailable
   }
 

@@ -34,13 +34,6 @@ struct CheckCommand: AsyncParsableCommand {
   @OptionGroup var strict: StrictOption
   @OptionGroup var json: JSONOption
 
-  private struct Report: Encodable {
-    var problems: [Problem]
-    var warnings: [String]
-    var notes: [Problem]
-    var losses: [LossReport]
-  }
-
   func run() async throws {
     try await reporting {
       let configuration = try farm.configuration()
@@ -74,8 +67,7 @@ struct CheckCommand: AsyncParsableCommand {
         problems = failure.problems
       }
       if json.isOn {
-        let messages = warnings.map { Problem(pointer: $0.pointer, message: $0.message).description }
-        try Console.printJSON(Report(problems: problems, warnings: messages, notes: warnings, losses: losses))
+        try Console.printJSON(CheckReport(problems: problems, warnings: warnings, losses: losses))
       } else {
         for warning in warnings { Console.printError(warning.text(in: edit, kind: "warning")) }
       }

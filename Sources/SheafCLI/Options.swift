@@ -6,13 +6,6 @@ import LocalFarm
 import SystemSupport
 import Wire
 
-/// The help of an option of which both `serve` and the clients have one.
-enum OptionHelp {
-  static let tokenFile = ArgumentHelp(
-    "A file whose first line is the farm's token. [SHEAF_TOKEN_FILE; or the token itself in SHEAF_TOKEN]",
-    valueName: "file")
-}
-
 /// The coordinator of a farm, and the token.
 struct CoordinatorOptions: ParsableArguments {
   @Option(
@@ -20,7 +13,10 @@ struct CoordinatorOptions: ParsableArguments {
       "The coordinator's address; the default is 127.0.0.1:7433. [SHEAF_COORDINATOR]", valueName: "host:port"))
   var coordinator: String?
 
-  @Option(help: OptionHelp.tokenFile)
+  @Option(
+    help: ArgumentHelp(
+      "A file whose first line is the farm's token. [SHEAF_TOKEN_FILE; or the token itself in SHEAF_TOKEN]",
+      valueName: "file"))
   var tokenFile: String?
 
   func endpoint() throws -> CoordinatorClient.Endpoint {

@@ -42,9 +42,7 @@ struct PresetsCommand: AsyncParsableCommand {
       let chosen = try chosenPreset()
       guard let input else {
         guard chosen == nil else { throw ValidationError("--preset needs a document or a media file") }
-        return try print(
-          ExportPreset.allCases.map { PresetReport($0, problems: nil) } + [PresetReport(PassthroughSettings.containers)]
-        )
+        return try print(PresetReport.all)
       }
       let configuration = try farm.configuration()
       let media = try await PresetInput.read(input, configuration)
@@ -147,53 +145,9 @@ private struct PresetInput {
   }
 }
 
-/// A preset, as `sheaf presets --json` prints it.
-private struct PresetReport: Encodable {
-  struct Video: Encodable {
-    var codec: String
-    var quality: Double?
-    var longerSide: Int?
-    var shorterSide: Int?
-  }
-
-  struct Audio: Encodable {
-    var codec: String
-    var bitRate: Int?
-  }
-
-  var name: String
-  var avFoundationName: String
-  /// Nil: there are no pictures, or they are copied.
-  var video: Video?
-  /// Nil: it is copied.
-  var audio: Audio?
-  var containers: [String]
-  /// Nil: there is no input.
-  var problems: [Problem]?
-
+extension PresetReport {
   /// The problems of a preset that are shown.
   private static let mostNotes = 5
-
-  init(_ preset: ExportPreset, problems: [Problem]?) {
-    name = preset.rawValue
-    avFoundationName = preset.avFoundationName
-    video = preset.video.map {
-      Video(
-        codec: $0.codec.rawValue, quality: $0.quality, longerSide: $0.greatestSize?.width,
-        shorterSide: $0.greatestSize?.height)
-    }
-    audio = Audio(codec: preset.audio.codec.rawValue, bitRate: preset.audio.bitRate)
-    containers = preset.containers.map(\.rawValue)
-    self.problems = problems
-  }
-
-  /// Copying, with the containers that it can be into.
-  init(_ containers: [Container], problems: [Problem]? = nil) {
-    name = PresetChoice.passthrough.name
-    avFoundationName = PresetChoice.passthrough.avFoundationName
-    self.containers = containers.map(\.rawValue)
-    self.problems = problems
-  }
 
   /// Why the input cannot meet the preset. Nil: it can.
   func notes(withPlaces: Bool) -> [String]? {

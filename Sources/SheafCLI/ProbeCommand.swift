@@ -54,24 +54,6 @@ struct ProbeCommand: AsyncParsableCommand {
   }
 }
 
-/// A file's description as JSON: its own keys, and those that follow from them.
-struct ProbeReport: Encodable {
-  var description: AssetDescription
-
-  private enum CodingKeys: String, CodingKey {
-    case commonMetadata
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    try description.encode(to: encoder)
-    let common = description.commonMetadata
-    if common.isEmpty { return }
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(
-      Dictionary(uniqueKeysWithValues: common.map { ($0.key.rawValue, $0.value) }), forKey: .commonMetadata)
-  }
-}
-
 /// A file's description as text.
 enum ProbeText {
   static func lines(_ file: String, _ description: AssetDescription, keyframes: Bool = false) -> [String] {

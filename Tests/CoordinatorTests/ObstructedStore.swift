@@ -177,6 +177,11 @@ final class ObstructedStore: JobStore {
     return try await inner.tasks(of: job, payloads: payloads)
   }
 
+  func counts() async throws(JobStoreError) -> StoreCounts {
+    try await pass(.reading)
+    return try await inner.counts()
+  }
+
   func claim(build: String, slots: [Holder]) async throws(JobStoreError) -> [Grant] {
     state.withLock { $0.claims.append(slots) }
     try await pass(.claim)

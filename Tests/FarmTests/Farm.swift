@@ -12,7 +12,9 @@ final class Farm: @unchecked Sendable {
   private let slots: Int
   private let mediaRoot: String?
   let address: String
-  private let token = "token of \(UUID().uuidString)"
+  /// Of the HTTP API.
+  let http: String
+  let token = "token of \(UUID().uuidString)"
 
   struct Job: Decodable {
     struct Task: Decodable {
@@ -35,7 +37,8 @@ final class Farm: @unchecked Sendable {
     files = try Workspace()
     (self.slots, self.mediaRoot) = (slots, mediaRoot)
     database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
-    address = "127.0.0.1:\(Int.random(in: 20000...32000))"
+    let port = Int.random(in: 10000...16000) * 2
+    (address, http) = ("127.0.0.1:\(port)", "127.0.0.1:\(port + 1)")
     _ = try await Command.output("createdb", database)
     if let recorded {
       _ = try await Command.output(
@@ -44,7 +47,10 @@ final class Farm: @unchecked Sendable {
       _ = try await Command.output(
         "tar", "--extract", "--file", recorded.appending(path: "store.tar").path, "--directory", files.path(""))
     }
-    var serve = ["serve", "--database", "postgres:///\(database)", "--listen", address, "--store", files.path("store")]
+    var serve = [
+      "serve", "--database", "postgres:///\(database)", "--listen", address, "--http", http, "--store",
+      files.path("store"),
+    ]
     if let mediaRoot { serve += ["--media-root", mediaRoot] }
     let log = files.path("coordinator.log")
     try Data().write(to: URL(fileURLWithPath: log))
@@ -93,6 +99,17 @@ final class Farm: @unchecked Sendable {
     Command(
       executable: Place.products.appendingPathComponent("sheaf").path, arguments: arguments,
       environment: ["SHEAF_TOKEN": token, "SHEAF_COORDINATOR": address])
+  }
+
+  /// Runs a script of the shell in a folder, with what it needs to use the HTTP API.
+  func shell(_ script: String, in folder: String, seconds: Double = 240) async throws -> Command.Result {
+    try await Command(
+      executable: "/bin/bash", arguments: ["-c", "cd '\(folder)' && \(script)"],
+      environment: [
+        "SHEAF_TOKEN": token, "SHEAF_HTTP": http,
+        "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
+      ]
+    ).run(seconds: seconds)
   }
 
   func waitUntil(job: String, _ holds: (Job) async throws -> Bool) async throws {

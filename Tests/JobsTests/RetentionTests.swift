@@ -45,6 +45,31 @@ struct RetentionTests {
     }
   }
 
+  @Test(arguments: StoreKind.allCases)
+  func `the counts are those of jobs by state, and of the tasks of those that have not ended`(_ kind: StoreKind)
+    async throws
+  {
+    try await kind.run { farm in
+      #expect(try await farm.store.counts() == StoreCounts())
+      try await farm.store.submit(.sample("j1", tasks: [.sample(.probe, 1), .sample(.probe, 2, cached: content(1))]))
+      try await farm.store.submit(.sample("j2", tasks: [.sample(.probe, 3)]))
+      _ = try await farm.store.cancel(JobID("j2"))
+      var counts = StoreCounts()
+      counts.jobs = [.probing: 1, .cancelled: 1]
+      counts.tasks = [.init(kind: .probe, state: .ready): 1, .init(kind: .probe, state: .done): 1]
+      var found = try await farm.store.counts()
+      #expect(found.oldestReady != nil)
+      found.oldestReady = nil
+      #expect(found == counts)
+      let probe = try #require(try await farm.store.claimOne()).lease
+      counts.tasks = [.init(kind: .probe, state: .running): 1, .init(kind: .probe, state: .done): 1]
+      #expect(try await farm.store.counts() == counts)
+      #expect(try await farm.store.publish(probe, worker: .anna, result: content(1)) == .published)
+      counts.tasks = [.init(kind: .probe, state: .done): 2]
+      #expect(try await farm.store.counts() == counts)
+    }
+  }
+
   /// A summary is one row of the job and one of each lease, however many tasks and however large a request there are.
   @Test(.database) func `a summary reads no task`() async throws {
     try await TestDatabase.with { database in

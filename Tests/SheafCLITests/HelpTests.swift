@@ -4,22 +4,29 @@ import SystemSupport
 import Testing
 
 @testable import SheafCLI
+@testable import SheafServer
 
 /// The texts of `--help` are kept in `Help/`, so that every change of the command line is visible.
 struct HelpTests {
   static let commands: [(name: String, type: any ParsableCommand.Type)] = [
     ("sheaf", SheafCommand.self), ("render", RenderCommand.self), ("check", CheckCommand.self),
     ("plan", PlanCommand.self), ("probe", ProbeCommand.self), ("presets", PresetsCommand.self),
-    ("image", ImageCommand.self), ("waveform", WaveformCommand.self), ("serve", ServeCommand.self),
+    ("image", ImageCommand.self), ("waveform", WaveformCommand.self), ("serve", SheafServer.ServeCommand.self),
     ("submit", SubmitCommand.self), ("status", StatusCommand.self), ("workers", WorkersCommand.self),
     ("cancel", CancelCommand.self), ("fetch", FetchCommand.self), ("retry", RetryCommand.self),
     ("delete", DeleteCommand.self),
   ]
 
+  /// Of `serve` it is that of `sheaf-server`, which `sheaf serve --help` executes.
+  private static func help(of type: any ParsableCommand.Type, columns: Int) -> String {
+    type == SheafServer.ServeCommand.self
+      ? ServerCommand.helpMessage(for: type, columns: columns) : SheafCommand.helpMessage(for: type, columns: columns)
+  }
+
   /// If `SHEAF_RECORD_HELP` is set, the files are written instead.
   @Test(arguments: commands.map(\.name)) func `the help is the recorded one`(name: String) throws {
     let command = try #require(Self.commands.first { $0.name == name })
-    let help = SheafCommand.helpMessage(for: command.type, columns: 100) + "\n"
+    let help = Self.help(of: command.type, columns: 100) + "\n"
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Help/\(name).txt")
     if ProcessEnvironment.value("SHEAF_RECORD_HELP") != nil {
       try Data(help.utf8).write(to: file)
@@ -31,7 +38,7 @@ struct HelpTests {
   @Test func `every option names its variable`() {
     for (name, type) in Self.commands where name != "sheaf" {
       // An option and the text that follows it, on its line or the next.
-      let entries = SheafCommand.helpMessage(for: type, columns: 1000).split(separator: "\n  -").dropFirst()
+      let entries = Self.help(of: type, columns: 1000).split(separator: "\n  -").dropFirst()
       let options = entries.filter { !$0.contains("-help ") && !$0.contains("-version ") }
       for option in options { #expect(option.contains("[SHEAF_"), "\(name): \(option)") }
     }

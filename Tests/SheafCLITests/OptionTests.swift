@@ -4,6 +4,7 @@ import SystemSupport
 import Testing
 
 @testable import SheafCLI
+@testable import SheafServer
 
 struct OptionTests {
   @Test func `the command line wins over the environment`() throws {
@@ -31,13 +32,17 @@ struct OptionTests {
     ["workers", "--coordinator", "farm:x"], ["workers", "--coordinator", "farm:0"],
     ["workers", "--token-file", "/nowhere/token"],
     ["serve", "--listen", "0.0.0.0:7433", "--database", "postgres:///x"],
+    ["serve", "--http", "0.0.0.0:8080", "--database", "postgres:///x"], ["serve", "--http", "nowhere:x"],
     ["serve"], ["serve", "--database", "postgres:///x", "--max-connections", "0"], ["fetch", "job"],
   ])
   func `a wrong option is a usage error`(arguments: [String]) async throws {
     for name in ["SHEAF_TOKEN", "SHEAF_TOKEN_FILE", "SHEAF_DATABASE", "SHEAF_OUTPUT", "SHEAF_WORKERS"] {
       unsetenv(name)
     }
-    var command = try #require(try SheafCommand.parseAsRoot(arguments) as? any AsyncParsableCommand)
+    // The coordinator's options are those of sheaf-server.
+    let parsed =
+      arguments[0] == "serve" ? try ServerCommand.parseAsRoot(arguments) : try SheafCommand.parseAsRoot(arguments)
+    var command = try #require(parsed as? any AsyncParsableCommand)
     await #expect(throws: ValidationError.self) { try await command.run() }
   }
 

@@ -267,6 +267,16 @@ import Wire
     #expect(result.status == 0 && result.errors.contains("stopping"), "\(result.status): \(result.errors)")
   }
 
+  @Test func `sheaf serve is the program sheaf-server beside it, with the same arguments`() async throws {
+    let help = try await run("sheaf serve --help")
+    #expect(help.status == 0 && help.output.contains("--http <host:port>"), "\(help)")
+    let wrong = try await run("sheaf serve --nothing")
+    #expect(wrong.status == 64 && wrong.errors.contains("'--nothing'"), "\(wrong.errors)")
+    let alone = try await run("cp \"$(command -v sheaf)\" alone && exec ./alone serve --database x")
+    #expect(alone.status == 1, "\(alone.errors)")
+    #expect(alone.errors.contains("/sheaf-server: build it with make release"), "\(alone.errors)")
+  }
+
   // MARK: The command line
 
   @Test func `a cached film that is lost is made again`() async throws {

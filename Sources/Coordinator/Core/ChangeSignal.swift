@@ -1,13 +1,15 @@
 /// Wakes the tasks that wait for a change, or for a time to pass.
-actor ChangeSignal {
+package actor ChangeSignal {
   private var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
   private var next: UInt64 = 0
 
+  package init() {}
+
   /// How many changes there were.
-  private(set) var count: UInt64 = 0
+  package private(set) var count: UInt64 = 0
 
   /// Wakes all who wait.
-  func signal() {
+  package func signal() {
     count += 1
     let waiting = waiters
     waiters = [:]
@@ -16,7 +18,7 @@ actor ChangeSignal {
 
   /// Waits until there is a change after `seen`, `limit` has passed, or the task is cancelled. Returns the count of
   /// changes, to be passed to the next wait.
-  func wait(since seen: UInt64, atMost limit: Duration) async -> UInt64 {
+  package func wait(since seen: UInt64, atMost limit: Duration) async -> UInt64 {
     guard count == seen, !Task.isCancelled else { return count }
     let id = next
     next += 1

@@ -76,7 +76,7 @@ package struct CoordinatorConfiguration: Sendable {
   }
 
   /// Takes the same time for every guess of the same length, so that the time does not reveal how much of it is right.
-  static func areEqual(_ secret: String, _ guess: String) -> Bool {
+  package static func areEqual(_ secret: String, _ guess: String) -> Bool {
     let (secret, guess) = (Array(secret.utf8), Array(guess.utf8))
     var difference = UInt8(secret.count == guess.count ? 0 : 1)
     for index in guess.indices { difference |= guess[index] ^ (secret.isEmpty ? 1 : secret[index % secret.count]) }

@@ -24,7 +24,10 @@ final class FarmEvents: Sendable {
   func emit(_ event: FarmEvent) {
     let line = event.line
     logger.log(level: line.level, line.message, metadata: line.metadata)
-    watchers.withLock { for stream in $0.streams.values { stream.yield(event) } }
+    // Not under the lock: to yield takes the lock of the reader's task, under which a reader that is cancelled takes
+    // this one.
+    let streams = watchers.withLock { Array($0.streams.values) }
+    for stream in streams { stream.yield(event) }
   }
 
   /// Everything that happens from now on, in order.

@@ -14,7 +14,8 @@ final class StorageWatch: Sendable {
   }
 
   private let store: ContentStore
-  private let availableBytes: @Sendable () throws -> Int64
+  /// Measures the free bytes of the disk. Blocks.
+  let availableBytes: @Sendable () throws -> Int64
   private let changes: ChangeSignal
   private let logger: Logger
   private let now: @Sendable () -> Duration

@@ -65,4 +65,15 @@ extension FarmState {
       return task
     }
   }
+
+  package func counts(now: Duration) -> StoreCounts {
+    var counts = StoreCounts()
+    for record in jobs where !record.isDeleted && record.job.purpose == .render {
+      counts.jobs[record.job.state, default: 0] += 1
+      if record.job.state.hasEnded { continue }
+      for task in record.tasks { counts.tasks[.init(kind: task.task.kind, state: task.task.state), default: 0] += 1 }
+      if !record.ready.isEmpty { counts.oldestReady = max(counts.oldestReady ?? .zero, now - record.submitted) }
+    }
+    return counts
+  }
 }

@@ -105,6 +105,10 @@ package actor MemoryJobStore: JobStore {
     try run { (state, now) in state.summaries(purpose, limit: limit, after: after, states: states, now: now) }
   }
 
+  package func counts() throws(JobStoreError) -> StoreCounts {
+    try run { (state, now) in state.counts(now: now) }
+  }
+
   package func tasks(of job: JobID, payloads: Bool) throws(JobStoreError) -> [RenderTask] {
     try run { (state, now) in state.tasks(of: job, payloads: payloads, now: now) }
   }

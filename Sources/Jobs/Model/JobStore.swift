@@ -124,6 +124,10 @@ package protocol JobStore: Sendable {
   /// - Parameter payloads: False leaves each payload empty: they may be megabytes, and a status needs none.
   func tasks(of job: JobID, payloads: Bool) async throws(JobStoreError) -> [RenderTask]
 
+  /// How many jobs and tasks there are, for metrics. Its cost is that of the jobs and of the tasks of those that have
+  /// not ended. Inspections are not counted.
+  func counts() async throws(JobStoreError) -> StoreCounts
+
   // MARK: Leases
 
   /// Grants leases of `ready` tasks to workers of one build. Each element of `slots` is one free slot of a worker, so a

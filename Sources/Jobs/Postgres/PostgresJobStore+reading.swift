@@ -50,6 +50,26 @@ extension PostgresJobStore {
   }
 }
 
+extension PostgresJobStore {
+  package func counts() async throws(JobStoreError) -> StoreCounts {
+    try await bulk.perform { (connection) throws(JobStoreError) in
+      let results = try connection.pipeline([
+        (.beginSnapshot, []), (.jobCounts, []), (.taskCounts, []), (.oldestReady, []), (.commit, []),
+      ])
+      var counts = StoreCounts()
+      _ = try results[1].map { (fields) throws(JobStoreError) in
+        counts.jobs[try fields.named("job state")] = try fields.long()
+      }
+      _ = try results[2].map { (fields) throws(JobStoreError) in
+        let group = StoreCounts.Group(kind: try fields.named("task kind"), state: try fields.named("task state"))
+        counts.tasks[group] = try fields.long()
+      }
+      if var fields = results[3].first { counts.oldestReady = try fields.optionalLong().map { .microseconds($0) } }
+      return counts
+    }
+  }
+}
+
 extension Fields {
   fileprivate mutating func job() throws(JobStoreError) -> Job {
     Job(
@@ -162,6 +182,22 @@ extension Statement {
     WHERE purpose = $1 AND ($3 IS NULL OR number < (SELECT number FROM sheaf.job WHERE id = $3))
       AND (cardinality($4) = 0 OR state = ANY ($4))
     ORDER BY number DESC LIMIT $2
+    """)
+
+  fileprivate static let jobCounts = Statement(
+    "job_counts", "SELECT state, count(*) FROM sheaf.job WHERE purpose = 'render' GROUP BY state")
+  fileprivate static let taskCounts = Statement(
+    "task_counts",
+    """
+    SELECT task.kind, task.state, count(*) FROM sheaf.job JOIN sheaf.task ON task.job = job.number
+    WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' GROUP BY task.kind, task.state
+    """)
+  fileprivate static let oldestReady = Statement(
+    "oldest_ready",
+    """
+    SELECT (extract(epoch FROM sheaf.now() - min(submitted_at)) * 1000000)::bigint FROM sheaf.job
+    WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render'
+      AND EXISTS (SELECT FROM sheaf.task WHERE task.job = job.number AND task.state = 'ready')
     """)
 
   /// The name of a worker, for people: its id if it was never registered, or not for long.

@@ -111,6 +111,7 @@ struct Visible: Equatable {
   var toPlan: [JobID]
   var inspections: [JobID]
   var workers: [WorkerRecord]
+  var counts: StoreCounts
 
   init(of store: any JobStore) async throws {
     summaries = []
@@ -131,6 +132,7 @@ struct Visible: Equatable {
     toPlan = try await store.jobsToPlan()
     inspections = try await store.inspections(olderThan: .seconds(30))
     workers = try await store.workers()
+    counts = try await store.counts()
   }
 
   /// All leases that are held, by task, then by epoch.
@@ -187,6 +189,7 @@ struct Visible: Equatable {
     for (left, right) in zip(tasks.joined(), other.tasks.joined()) where left != right { return "\(left)\n\(right)" }
     for (left, right) in zip(jobs, other.jobs) where left != right { return "\(left)\n\(right)" }
     for (left, right) in zip(summaries, other.summaries) where left != right { return "\(left)\n\(right)" }
+    if counts != other.counts { return "\(counts)\n\(other.counts)" }
     if workers != other.workers { return "\(workers)\n\(other.workers)" }
     if toRebind != other.toRebind { return "to rebind: \(toRebind)\n\(other.toRebind)" }
     return "\(self)\n\(other)"

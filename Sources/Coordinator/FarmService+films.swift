@@ -1,0 +1,74 @@
+import CompositionModel
+import ContentStorage
+import Digest
+package import FarmAPI
+package import FarmModel
+import FoundationEssentials
+import Jobs
+import Wire
+
+// What can be fetched of a job: its film, its outputs, and still pictures of its composition.
+extension FarmService {
+  /// The files of a job that is done: one film, or its several outputs in the order of the document. Throws `.notFound`
+  /// if there is no such job, `.conflict` if it is not done, `.lost` if its outputs are.
+  package func films(of id: JobID) async throws -> [FilmFile] {
+    try await withStore {
+      guard let job = try await coordinator.store.job(id), job.purpose == .render else { throw Self.absent(id) }
+      guard let film = job.output else {
+        throw FarmError(.conflict, "job \(id) is \(job.state.rawValue): only a job that is done has a film")
+      }
+      let request = job.request
+      do {
+        return try await BlockingWork.run(.planning) { [store = coordinator.content.store] in
+          let request = try JobRequest(encoded: request)
+          guard request.outputs == nil else { return try Self.outputs(of: film, store: store) }
+          return [FilmFile(name: request.filmName, content: film, source: film.digest, offset: 0)]
+        }
+      } catch let error as ContentStoreError {
+        throw FarmError(error)
+      }
+    }
+  }
+
+  private static func outputs(of film: Content, store: ContentStore) throws -> [FilmFile] {
+    let length = min(film.size, Int64(ContentPackage.greatestEnd))
+    let end = try store.read(film.digest, offset: film.size - length, length: Int(length))
+    do throws(ContentPackage.Fault) {
+      return try ContentPackage(end: end, of: film.size).files.map {
+        FilmFile(name: $0.name, content: $0.content, source: film.digest, offset: $0.offset)
+      }
+    } catch {
+      throw ContentStoreError(.missing, "the files of the outputs cannot be read: \(error)")
+    }
+  }
+
+  /// Makes still pictures of a job's composition. Nil: there is no such job.
+  package func images(_ images: ImageRequest, of id: JobID) async throws -> InspectionReply? {
+    try await withStore {
+      guard let job = try await coordinator.store.job(id), job.purpose == .render else { return nil }
+      let encoded = job.request
+      let inspected = try await BlockingWork.run(.planning) { () -> InspectionRequest in
+        let request = try JobRequest(encoded: encoded)
+        var inspected = InspectionRequest(
+          document: Data(request.document.utf8),
+          assets: try request.assets.map { try SubmittedAsset(id: $0.id, path: $0.path, content: $0.content, file: "") }
+        )
+        inspected.output = request.output
+        inspected.images = images
+        return inspected
+      }
+      return try await Inspection(coordinator).answer(inspected)
+    }
+  }
+
+  private static func absent(_ id: JobID) -> FarmError { FarmError(.notFound, "there is no job \(id)") }
+}
+
+extension JobRequest {
+  /// The name of the one file that the job makes, without a folder.
+  fileprivate var filmName: String {
+    // It was read without a problem when it was submitted.
+    let path = output.isEmpty ? (try? Document.examine([UInt8](document.utf8)))?.outputPath ?? "" : output
+    return path.split(separator: "/").last.map(String.init) ?? "film.mp4"
+  }
+}

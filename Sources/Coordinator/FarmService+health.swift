@@ -1,0 +1,44 @@
+import ContentStorage
+package import FarmAPI
+import FarmModel
+import Jobs
+import Wire
+
+// Whether a coordinator can work, and how much there is to do.
+extension FarmService {
+  /// Whether this coordinator can do its work: its job store answers, its content store is there, and it does not end.
+  package func health() async -> FarmHealth {
+    var storeProblem: String?
+    do {
+      // Any call that reads little.
+      _ = try await withStore { try await coordinator.store.workers() }
+    } catch {
+      storeProblem = "\(error)"
+    }
+    // Cancelled: nobody waits for the answer.
+    let absence = try? await BlockingWork.run { [store = coordinator.content.store] in store.absence }
+    let isDraining = await coordinator.isDraining
+    return FarmHealth([
+      .init(name: "jobStore", message: storeProblem),
+      .init(name: "contentStore", message: absence ?? nil),
+      .init(name: "draining", message: isDraining ? "the coordinator is shutting down" : nil),
+    ])
+  }
+
+  /// How many of everything the farm has. Throws `.unavailable` if the job store does not answer.
+  package func counts() async throws -> FarmCounts {
+    var counts = FarmCounts()
+    let stored = try await withStore { try await coordinator.store.counts() }
+    counts.jobs = stored.jobs
+    counts.tasks = stored.tasks.map { .init(kind: $0.key.kind, state: $0.key.state, count: $0.value) }
+    counts.oldestReadySeconds = stored.oldestReady.map { Double($0.milliseconds) / 1000 }
+    counts.workers = try await workers()
+    // Nil if the store is away.
+    counts.freeBytes = try await BlockingWork.run { [storage = coordinator.storage] in try? storage.availableBytes() }
+    counts.storeCalls = coordinator.availability.calls
+    return counts
+  }
+
+  /// Whether the coordinator ends: it takes no more connections.
+  package var isDraining: Bool { get async { await coordinator.isDraining } }
+}

@@ -1,0 +1,18 @@
+package import CompositionModel
+
+/// What `sheaf check --json` prints. Its JSON is stable: keys may be added, but are never changed.
+package struct CheckReport: Sendable, Hashable, Codable {
+  package var problems: [Problem]
+  /// What can be rendered but is most likely not meant, and what is wrong with the media: a message each.
+  package private(set) var warnings: [String]
+  /// The warnings as problems are written.
+  package private(set) var notes: [Problem]
+  package var losses: [LossReport]
+
+  package init(problems: [Problem], warnings: [Problem], losses: [LossReport]) {
+    self.problems = problems
+    self.warnings = warnings.map { Problem(pointer: $0.pointer, message: $0.message).description }
+    notes = warnings
+    self.losses = losses
+  }
+}

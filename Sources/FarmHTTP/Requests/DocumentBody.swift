@@ -1,0 +1,128 @@
+import CompositionModel
+import Digest
+import FarmAPI
+import FoundationEssentials
+
+/// The file of an asset, as a request names it: content that was uploaded, or a file under the media root.
+struct AssetBody: Decodable, Sendable {
+  var id: String
+  /// Lower-case hexadecimal SHA-256; with `size`, in bytes.
+  var digest: String?
+  var size: Int64?
+  var path: String?
+
+  private enum CodingKeys: CodingKey {
+    case id, digest, size, path
+  }
+
+  /// What is there is not null, and nothing else is there.
+  init(from decoder: any Decoder) throws {
+    let names = try MemberNames(from: decoder).names
+    if let other = names.filter({ CodingKeys(stringValue: $0) == nil }).min() {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "an asset has no member '\(other)'"))
+    }
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    id = try container.decode(String.self, forKey: .id)
+    if container.contains(.digest) { digest = try container.decode(String.self, forKey: .digest) }
+    if container.contains(.size) { size = try container.decode(Int64.self, forKey: .size) }
+    if container.contains(.path) { path = try container.decode(String.self, forKey: .path) }
+  }
+
+  /// - Parameter pointer: Its place in the request.
+  fileprivate func source(at pointer: String) throws(ProblemDetails) -> AssetSource {
+    if let path {
+      guard digest == nil, size == nil else { throw Self.wrong(pointer, "an asset has a path, or a digest and a size") }
+      guard !path.isEmpty else { throw Self.wrong(pointer + "/path", "a path is not empty") }
+      return AssetSource(id: id, place: .path(path))
+    }
+    guard let digest, let size else { throw Self.wrong(pointer, "an asset needs a path, or a digest and a size") }
+    guard let digest = SHA256Digest(hex: digest) else {
+      throw Self.wrong(pointer + "/digest", "a digest is 64 lower-case hexadecimal digits")
+    }
+    guard size >= 0 else { throw Self.wrong(pointer + "/size", "a size is not below zero") }
+    return AssetSource(id: id, place: .content(Content(digest: digest, size: size)))
+  }
+
+  fileprivate static func wrong(_ pointer: String, _ message: String) -> ProblemDetails {
+    let problem = Problem(pointer: pointer, message: message)
+    return ProblemDetails(.invalid, "\(problem)", problems: [problem])
+  }
+}
+
+extension [AssetBody]? {
+  var sources: [AssetSource] {
+    get throws(ProblemDetails) {
+      var sources: [AssetSource] = []
+      for (index, asset) in (self ?? []).enumerated() { sources.append(try asset.source(at: "/assets/\(index)")) }
+      return sources
+    }
+  }
+}
+
+/// The body of a submission.
+struct SubmissionBody: RequestBody {
+  static let keys = [
+    "document", "assets", "name", "priority", "segmentDuration", "output", "strict", "strictMedia",
+  ]
+
+  var assets: [AssetBody]?
+  var name: String?
+  var priority: Int?
+  var segmentDuration: String?
+  var output: String?
+  var strict: Bool?
+  var strictMedia: Bool?
+}
+
+extension SubmissionBody {
+  /// Throws `.invalid` if the body has one that no job has.
+  var jobPriority: Int32 {
+    get throws(ProblemDetails) {
+      guard let number = Int32(exactly: priority ?? 0) else {
+        throw AssetBody.wrong("/priority", "a priority is a number from \(Int32.min) to \(Int32.max)")
+      }
+      return number
+    }
+  }
+}
+
+/// The body of a request that examines a document and renders nothing.
+struct InspectionBody: RequestBody {
+  static let keys = ["document", "assets", "segmentDuration", "output"]
+
+  var assets: [AssetBody]?
+  var segmentDuration: String?
+  var output: String?
+}
+
+/// The body of a request that describes media.
+struct ProbeBody: RequestBody {
+  static let keys = ["assets"]
+
+  var assets: [AssetBody]
+}
+
+extension DecodedBody {
+  /// The member `document` as it was written: an object, or the text of one.
+  var document: [UInt8] {
+    get throws(ProblemDetails) {
+      let text = JSONMember.text("document", in: bytes) ?? []
+      switch text.first {
+      case UInt8(ascii: "{"): return Array(text)
+      case UInt8(ascii: "\""):
+        // It was decoded with the rest of the body, so it is valid.
+        guard let document = try? JSONDecoder().decode(String.self, from: Data(text)) else { break }
+        return Array(document.utf8)
+      case nil: throw AssetBody.wrong("/document", "the member 'document' is missing")
+      default: break
+      }
+      throw AssetBody.wrong("/document", "a document is an object, or its text")
+    }
+  }
+}
+
+extension [Problem] {
+  /// With their lines and columns in the document's text.
+  func located(in document: [UInt8]) -> [Problem] { DocumentPlaces(document).located(self) }
+}

@@ -1,0 +1,176 @@
+import CompositionModel
+import FarmAPI
+import FoundationEssentials
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import Wire
+
+/// What the JSON of a request's body may be.
+protocol RequestBody: Decodable, Sendable {
+  /// The names of its members. Any other is a mistake.
+  static var keys: [String] { get }
+}
+
+/// The body of a request as JSON.
+struct DecodedBody<Body: RequestBody>: Sendable {
+  var value: Body
+  /// As they were sent.
+  var bytes: [UInt8]
+}
+
+/// Reads the bodies of requests, so many at a time and each within a time and a size.
+struct BodyReader: Sendable {
+  /// A document's text takes more bytes as a JSON string, and the members around it some.
+  static let longestBody = Submission.longestDocument * 3 / 2 + (4 << 20)
+  /// Of a body that has no document.
+  static let longestPlainBody = 4 << 20
+
+  /// One that is longer is decoded on a thread of its own.
+  private static let quickBody = 32 << 10
+
+  private let time: Duration
+  private let slots: AsyncSemaphore
+
+  /// - Parameters:
+  ///   - time: How long a body may take.
+  ///   - most: How many are read and answered at a time. The others wait, and nothing of them is read.
+  init(time: Duration, most: Int) {
+    self.time = time
+    slots = AsyncSemaphore(capacity: most)
+  }
+
+  /// Reads the body, and answers with it. Throws `.badRequest` if it is not JSON, `.invalid` with each problem that was
+  /// found if it is other JSON than it should be.
+  func run<Body: RequestBody>(
+    _ call: Call, as type: Body.Type = Body.self, limit: Int = longestBody,
+    _ answer: @Sendable (DecodedBody<Body>) async throws -> Response
+  ) async throws -> Response {
+    let given = call.header(.contentType) ?? "application/json"
+    let mediaType = given.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
+    guard mediaType == "application/json" else {
+      throw ProblemDetails(.unsupportedMediaType, "the body must be application/json, not \(given.prefix(128))")
+    }
+    if let length = call.header(.contentLength), Int64(length) ?? .max > limit { throw Self.tooLong(limit) }
+    return try await slots.withPermit {
+      let bytes = try await read(call.request, limit)
+      let value: Body =
+        if bytes.count <= Self.quickBody { try Self.decode(bytes) } else {
+          try await BlockingWork.run(.planning) { try Self.decode(bytes) }
+        }
+      return try await answer(DecodedBody(value: value, bytes: bytes))
+    }
+  }
+
+  private static func tooLong(_ limit: Int) -> ProblemDetails {
+    ProblemDetails(.tooLarge, "a body has at most \(limit) bytes")
+  }
+
+  private func read(_ request: Request, _ limit: Int) async throws -> [UInt8] {
+    try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
+      group.addTask {
+        var bytes: [UInt8] = []
+        for try await part in request.body {
+          guard bytes.count + part.readableBytes <= limit else { throw Self.tooLong(limit) }
+          bytes.append(contentsOf: part.readableBytesView)
+        }
+        return bytes
+      }
+      group.addTask { [time] in
+        try await Task.sleep(for: time)
+        return nil
+      }
+      defer { group.cancelAll() }
+      guard let bytes = try await group.next() ?? nil else {
+        throw ProblemDetails(.badRequest, "the body has not arrived within \(time.components.seconds) s")
+      }
+      return bytes
+    }
+  }
+
+  static func decode<Body: RequestBody>(_ bytes: [UInt8]) throws(ProblemDetails) -> Body {
+    let decoder = JSONDecoder()
+    let data = Data(bytes)
+    do {
+      let members = try decoder.decode(MemberNames.self, from: data)
+      let unknown = members.names.filter { !Body.keys.contains($0) }.sorted().prefix(20)
+      guard unknown.isEmpty else {
+        let problems = unknown.map { name in
+          let hint = nearest(to: name, among: Body.keys).map { "did you mean '\($0)'?" }
+          return Problem(
+            pointer: "/" + name.replacing("~", with: "~0").replacing("/", with: "~1"),
+            message: "there is no such member; "
+              + (hint ?? "the members are \(Body.keys.joined(separator: ", "))"))
+        }
+        throw ProblemDetails(.invalid, "\(problems[0])", problems: problems)
+      }
+      let value = try decoder.decode(Body.self, from: data)
+      // What is not there is left out.
+      if let name = members.nulls.first(where: { Body.keys.contains($0) }) {
+        let problem = Problem(pointer: "/" + name, message: "it is null; leave it out")
+        throw ProblemDetails(.invalid, "\(problem)", problems: [problem])
+      }
+      return value
+    } catch let error as ProblemDetails {
+      throw error
+    } catch let error as DecodingError {
+      throw ProblemDetails(error)
+    } catch {
+      throw ProblemDetails(.badRequest, "the body cannot be read as JSON")
+    }
+  }
+}
+
+/// The names of the members of a JSON object.
+struct MemberNames: Decodable {
+  struct Name: CodingKey {
+    var stringValue: String
+    var intValue: Int? { nil }
+
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  var names: [String]
+  /// Those whose values are null.
+  var nulls: [String]
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Name.self)
+    names = container.allKeys.map(\.stringValue)
+    nulls = try container.allKeys.filter { try container.decodeNil(forKey: $0) }.map(\.stringValue).sorted()
+  }
+}
+
+extension ProblemDetails {
+  /// Of a body that is not JSON, or is other JSON than it should be.
+  init(_ error: DecodingError) {
+    let (path, message): ([any CodingKey], String) =
+      switch error {
+      case .dataCorrupted(let context): (context.codingPath, context.debugDescription)
+      case .keyNotFound(let key, let context): (context.codingPath, "the member '\(key.stringValue)' is missing")
+      case .typeMismatch(let type, let context): (context.codingPath, "it is not \(Self.name(of: type))")
+      case .valueNotFound(let type, let context): (context.codingPath, "it is null, and not \(Self.name(of: type))")
+      @unknown default: ([], "\(error)")
+      }
+    if case .dataCorrupted = error, path.isEmpty {
+      self.init(.badRequest, "the body is not JSON: \(message)")
+      return
+    }
+    let pointer = path.map { key in
+      "/" + (key.intValue.map { "\($0)" } ?? key.stringValue.replacing("~", with: "~0").replacing("/", with: "~1"))
+    }.joined()
+    let problem = Problem(pointer: pointer, message: message)
+    self.init(.invalid, "\(problem)", problems: [problem])
+  }
+
+  private static func name(of type: any Any.Type) -> String {
+    switch type {
+    case is String.Type: "a text"
+    case is Bool.Type: "true or false"
+    case is any BinaryInteger.Type: "a whole number"
+    case is any BinaryFloatingPoint.Type: "a number"
+    default: "\(type)".hasPrefix("Array") ? "an array" : "an object"
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import CompositionModel
+import Coordinator
+import FarmAPI
+import FoundationEssentials
+import HTTPTypes
+import HummingbirdCore
+import Wire
+
+/// Documents and media without a job: checked, planned, described.
+struct DocumentRoutes: Sendable {
+  private let farm: FarmService
+  private let bodies: BodyReader
+
+  init(_ farm: FarmService, _ bodies: BodyReader) {
+    self.farm = farm
+    self.bodies = bodies
+  }
+
+  var routes: [Route] {
+    [
+      Route(.post, "/v1/check") { call in
+        try await bodies.run(call, as: InspectionBody.self) { body in
+          Response(json: try await check(body))
+        }
+      },
+      Route(.post, "/v1/plan") { call in
+        try await bodies.run(call, as: InspectionBody.self) { body in
+          let inspected = try await inspect(body)
+          guard inspected.problems.isEmpty, var plan = inspected.reply.plan else {
+            throw ProblemDetails(problems: inspected.problems)
+          }
+          plan.warnings = try await located(plan.warnings, inspected.document)
+          return Response(json: plan)
+        }
+      },
+      Route(.post, "/v1/probe") { call in
+        try await bodies.run(call, as: ProbeBody.self, limit: BodyReader.longestPlainBody) { try await probe($0.value) }
+      },
+      Route(.get, "/v1/presets") { _ in Response(json: Presets(presets: PresetReport.all)) },
+    ]
+  }
+
+  private struct Presets: Encodable {
+    var presets: [PresetReport]
+  }
+
+  // MARK: Documents
+
+  private struct Inspected: Sendable {
+    var document: [UInt8]
+    var reply: InspectionReply
+    /// With their places, and with those of files that are not there.
+    var problems: [Problem]
+  }
+
+  private func inspect(_ body: DecodedBody<InspectionBody>) async throws -> Inspected {
+    let document = try body.document
+    try JobRoutes.check(body.value.segmentDuration)
+    // A document without an output gets the first container that can store what it names.
+    let examined = try await BlockingWork.run(.planning) { try? Document.examine(document) }
+    var output = examined?.hasOutputs == true ? "" : body.value.output ?? ""
+    if output.isEmpty, let examined, examined.lacksOutput { output = examined.provisionalOutput }
+    let (assets, missing) = try await farm.assets(of: Data(document), try body.value.assets.sources, output: output)
+    var request = InspectionRequest(document: Data(document), assets: assets)
+    request.segmentDuration = body.value.segmentDuration ?? ""
+    request.output = output
+    let reply: InspectionReply
+    do {
+      reply = try await farm.inspect(request)
+    } catch let error as DocumentError {
+      throw ProblemDetails(problems: try await located(error.problems, document))
+    }
+    let places = Set(missing.map(\.pointer)).subtracting([""])
+    let others = reply.problems.filter { !places.contains($0.pointer) }
+    return Inspected(
+      document: document, reply: reply, problems: try await located(others + missing, document))
+  }
+
+  private func check(_ body: DecodedBody<InspectionBody>) async throws -> CheckReport {
+    let inspected = try await inspect(body)
+    var warnings: [Problem] = []
+    if let plan = inspected.reply.plan {
+      warnings = plan.damage.map { Problem(pointer: "", message: $0.text) } + plan.warnings
+    } else {
+      // Without a plan there are only those about the media.
+      for (asset, description) in inspected.reply.descriptions.sorted(by: { $0.key < $1.key }) {
+        warnings += description.warnings.map { Problem(pointer: "/assets/\(asset)", message: $0) }
+      }
+    }
+    return CheckReport(
+      problems: inspected.problems, warnings: try await located(warnings, inspected.document),
+      losses: inspected.reply.plan?.losses ?? [])
+  }
+
+  private func located(_ problems: [Problem], _ document: [UInt8]) async throws -> [Problem] {
+    if problems.isEmpty { return [] }
+    return try await BlockingWork.run(.planning) { problems.located(in: document) }
+  }
+
+  // MARK: Media
+
+  private func probe(_ body: ProbeBody) async throws -> Response {
+    let sources = try [AssetBody]?.some(body.assets).sources
+    guard (1...100).contains(sources.count) else { throw ProblemDetails(.invalid, "a request probes 1 to 100 assets") }
+    guard Set(sources.map(\.id)).count == sources.count else {
+      throw ProblemDetails(.invalid, "each asset has an id of its own")
+    }
+    var assets: [SubmittedAsset] = []
+    for source in sources {
+      switch source.place {
+      case .path(let path): assets.append(try await farm.asset(source.id, path: path, written: path))
+      case .content(let content):
+        assets.append(SubmittedAsset(id: source.id, path: source.id, content: content, file: ""))
+      }
+    }
+    let reply = try await farm.inspect(InspectionRequest(assets: assets))
+    guard reply.problems.isEmpty else { throw ProblemDetails(problems: reply.problems) }
+    return Response(json: reply.descriptions.mapValues { ProbeReport(description: $0) })
+  }
+}

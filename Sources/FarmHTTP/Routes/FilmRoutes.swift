@@ -1,0 +1,94 @@
+import Coordinator
+import Digest
+import FarmAPI
+import FarmModel
+import FoundationEssentials
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+
+/// The film of a job that is done, and its several outputs: as files, in ranges.
+struct FilmRoutes: Sendable {
+  private let farm: FarmService
+
+  init(_ farm: FarmService) {
+    self.farm = farm
+  }
+
+  var routes: [Route] {
+    [
+      Route(.get, "/v1/jobs/{job}/film") { call in
+        let files = try await farm.films(of: call.job)
+        guard files.count == 1 else {
+          let names = files.map { "/v1/jobs/\(call.job)/outputs/\($0.name)" }.joined(separator: ", ")
+          throw ProblemDetails(.conflict, "job \(call.job) has several outputs: \(names)")
+        }
+        return try await reply(to: call, files[0])
+      },
+      Route(.get, "/v1/jobs/{job}/outputs/{name}") { call in
+        let name = call.parameter("name")
+        guard let file = try await farm.films(of: call.job).first(where: { $0.name == name }) else {
+          throw ProblemDetails(.notFound, "job \(call.job) has no output \"\(name.prefix(256))\"")
+        }
+        return try await reply(to: call, file)
+      },
+    ]
+  }
+
+  /// The file, or the part of it that the request wants.
+  private func reply(to call: Call, _ file: FilmFile) async throws -> Response {
+    let size = file.content.size
+    let tag = "\"\(file.content.digest.hex)\""
+    var headers: HTTPFields = [
+      .eTag: tag, .acceptRanges: "bytes", .contentDisposition: FetchedFile.disposition(file.name),
+      // Whoever has the film may keep it, and asks whether the job is still there.
+      .cacheControl: "private, no-cache",
+    ]
+    if EntityTags.contain(call.header(.ifNoneMatch), tag, isWeak: true) {
+      return Response(status: .notModified, headers: headers)
+    }
+    headers[.contentType] = FetchedFile.mediaType(file.name)
+    // Of a file that the client does not have, a part is of no use.
+    let isSame = call.header(.ifRange).map { $0 == tag } ?? true
+    switch ByteRange(isSame ? call.header(.range) : nil, size: size) {
+    case .unsatisfiable:
+      var problem = ProblemDetails(.rangeNotSatisfiable, "the file has \(size) bytes")
+      problem.headers[.contentRange] = "bytes */\(size)"
+      return problem.response
+    case .part(let range):
+      headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+      return Response(status: .partialContent, headers: headers, body: try await body(file, range, of: call.job))
+    case .whole:
+      return Response(status: .ok, headers: headers, body: try await body(file, 0..<size, of: call.job))
+    }
+  }
+
+  /// How much is read at a time, in bytes.
+  private static let chunk: Int64 = 256 << 10
+
+  /// Throws `FarmError` if the content store cannot read the first bytes: then nothing of a reply was sent.
+  private func body(_ file: FilmFile, _ range: Range<Int64>, of job: JobID) async throws -> ResponseBody {
+    let first = try await read(file, range, from: range.lowerBound)
+    return ResponseBody(contentLength: range.count) { writer in
+      var offset = range.lowerBound
+      var part = first
+      while !part.isEmpty {
+        try await writer.write(ByteBuffer(bytes: part))
+        offset += Int64(part.count)
+        part = try await read(file, range, from: offset)
+      }
+      try await writer.finish(nil)
+      if offset == file.content.size { await farm.markFetched(job) }
+    }
+  }
+
+  /// The next bytes of a range. Empty at its end.
+  private func read(_ file: FilmFile, _ range: Range<Int64>, from offset: Int64) async throws -> Data {
+    let length = min(Self.chunk, range.upperBound - offset)
+    if length == 0 { return Data() }
+    let data = try await farm.read(file.source, offset: file.offset + offset, length: Int(length))
+    // Without the rest the client sees that the reply is too short, and closes the connection.
+    guard data.count == length else { throw FarmError(.lost, "the film has become shorter") }
+    return data
+  }
+}

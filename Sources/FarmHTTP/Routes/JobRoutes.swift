@@ -1,0 +1,296 @@
+import CompositionModel
+import Coordinator
+import FarmAPI
+import FarmModel
+import FoundationEssentials
+import HTTPTypes
+import HummingbirdCore
+import Synchronization
+import Wire
+
+/// Jobs: made, listed, shown, stopped, taken up again, deleted.
+struct JobRoutes: Sendable {
+  private let farm: FarmService
+  private let bodies: BodyReader
+  private let keys = KeysUnderWay()
+
+  init(_ farm: FarmService, _ bodies: BodyReader) {
+    self.farm = farm
+    self.bodies = bodies
+  }
+
+  var routes: [Route] {
+    [
+      Route(.post, "/v1/jobs") { try await submit($0) },
+      Route(.get, "/v1/jobs", query: ["state", "after", "limit"]) { try await list($0) },
+      Route(.post, "/v1/jobs/cancel") { try await forEach($0, by: cancel) },
+      Route(.post, "/v1/jobs/delete") { try await forEach($0, by: delete) },
+      Route(.get, "/v1/jobs/{job}") { try await Response(json: status($0, withTasks: false)) },
+      Route(.get, "/v1/jobs/{job}/tasks") {
+        try await Response(json: TaskList(tasks: status($0, withTasks: true).tasks))
+      },
+      Route(.post, "/v1/jobs/{job}/cancel") { call in
+        try await cancel(call.job)
+        return try await Response(json: status(call, withTasks: false))
+      },
+      Route(.post, "/v1/jobs/{job}/retry") { try await retry($0) },
+      Route(.delete, "/v1/jobs/{job}") { call in
+        try await delete(call.job)
+        return Response(status: .noContent)
+      },
+    ]
+  }
+
+  private struct TaskList: Encodable {
+    var tasks: [TaskStatus]
+  }
+
+  // MARK: Making
+
+  private func submit(_ call: Call) async throws -> Response {
+    let key = try IdempotencyKey(call.header(IdempotencyKey.header))
+    guard let key else { return try await submitBody(call, id: "") }
+    return try await keys.run(key.text) { try await submitBody(call, id: key.text) }
+  }
+
+  private func submitBody(_ call: Call, id: String) async throws -> Response {
+    try await bodies.run(call, as: SubmissionBody.self) { body in
+      let document = try body.document
+      let output = body.value.output ?? ""
+      let (assets, missing) = try await farm.assets(of: Data(document), try body.value.assets.sources, output: output)
+      var submission = Submission(document: Data(document), assets: assets)
+      submission.name = body.value.name ?? ""
+      submission.priority = try body.value.jobPriority
+      submission.segmentDuration = body.value.segmentDuration ?? ""
+      submission.output = output
+      submission.strict = body.value.strict ?? false
+      submission.strictMedia = body.value.strictMedia ?? false
+      submission.id = id
+      try Self.check(body.value.segmentDuration)
+      let reply: SubmissionReply
+      if missing.isEmpty {
+        reply = try await submitOnce(submission)
+      } else {
+        // The document's other problems are reported with those of its files.
+        let examined = try await farm.problems(of: submission)
+        reply = SubmissionReply(
+          problems: examined.filter { problem in
+            !missing.contains { $0.pointer == problem.pointer }
+          } + missing)
+      }
+      guard reply.problems.isEmpty, let job = reply.job else {
+        let problems = reply.problems
+        throw ProblemDetails(problems: try await BlockingWork.run(.planning) { problems.located(in: document) })
+      }
+      guard let status = try await farm.status(of: JobID(job)) else {
+        throw ProblemDetails(.notFound, "job \(job) was deleted meanwhile")
+      }
+      var response = Response(json: status, status: reply.isRepeated ? .ok : .created)
+      response.headers[.location] = "/v1/jobs/\(job)"
+      return response
+    }
+  }
+
+  private func submitOnce(_ submission: Submission) async throws -> SubmissionReply {
+    do {
+      return try await farm.submit(submission)
+    } catch let error as FarmError where error.code == .conflict {
+      throw ProblemDetails(.keyReused, error.message)
+    }
+  }
+
+  /// Throws `.invalid` if the text is no time.
+  /// - Parameter segmentDuration: Nil: it is the default.
+  static func check(_ segmentDuration: String?) throws(ProblemDetails) {
+    guard let segmentDuration else { return }
+    var problem = Problem(pointer: "/segmentDuration", message: "it is empty; leave it out for the default")
+    do {
+      let time = try SegmentDuration.time(segmentDuration, frameDuration: MediaTime(value: 1, timescale: 30))
+      if time != nil { return }
+    } catch {
+      problem.message = error.problems.first?.message ?? error.description
+    }
+    throw ProblemDetails(.invalid, "\(problem)", problems: [problem])
+  }
+
+  // MARK: Showing
+
+  private struct Page: Encodable {
+    var jobs: [JobStatus]
+    var notices: [String]
+    /// The `after` of the next page. Nil: there is none.
+    var next: String?
+  }
+
+  private func list(_ call: Call) async throws -> Response {
+    var query = JobQuery()
+    let limit = try call.query.number("limit", in: 1...JobQuery.mostLimit) ?? JobQuery.defaultLimit
+    query.states = try call.query.values("state")
+    query.after = try call.query.text("after")
+    // One more says whether there is a next page.
+    query.limit = min(limit + 1, JobQuery.mostLimit)
+    let list = try await farm.jobs(query)
+    let shown = list.jobs.prefix(limit)
+    let isFull = list.jobs.count > limit || limit == JobQuery.mostLimit && list.jobs.count == limit
+    let page = Page(jobs: Array(shown), notices: list.notices, next: isFull ? shown.last?.job : nil)
+    return Response(json: page)
+  }
+
+  private func status(_ call: Call, withTasks: Bool) async throws -> JobStatus {
+    let id = call.job
+    guard var status = try await farm.status(of: id, withTasks: withTasks) else { throw Self.absent(id) }
+    status.notices = await farm.notices
+    return status
+  }
+
+  static func absent(_ job: JobID) -> ProblemDetails { ProblemDetails(.notFound, "there is no job \(job)") }
+
+  // MARK: Changing
+
+  private func cancel(_ job: JobID) async throws {
+    guard let state = try await farm.cancel(job) else { throw Self.absent(job) }
+    guard state == .cancelled else {
+      throw ProblemDetails(.conflict, "job \(job) had ended before: it is \(state.rawValue)")
+    }
+  }
+
+  private func delete(_ job: JobID) async throws {
+    let reply = try await farm.delete(job)
+    if reply.isDeleted { return }
+    guard let state = reply.state else { throw Self.absent(job) }
+    throw ProblemDetails(.conflict, "job \(job) has not ended: it is \(state.rawValue); cancel it first")
+  }
+
+  private func retry(_ call: Call) async throws -> Response {
+    let reply = try await farm.retry(call.job)
+    guard reply.state != nil else { throw Self.absent(call.job) }
+    if let refusal = reply.refusal {
+      throw ProblemDetails(.conflict, "job \(call.job) cannot be taken up again: \(refusal)")
+    }
+    return try await Response(json: status(call, withTasks: false))
+  }
+
+  // MARK: Several
+
+  /// What was done to several jobs.
+  private struct Outcome: Encodable {
+    var jobs: [String]
+    /// There are more jobs of the selection: the same request goes on.
+    var hasMore: Bool
+  }
+
+  /// Carries out an operation on the jobs of a selection. Those that it does not fit any more are passed over.
+  private func forEach(_ call: Call, by operation: @Sendable @escaping (JobID) async throws -> Void) async throws
+    -> Response
+  {
+    try await bodies.run(call, as: SelectionBody.self, limit: BodyReader.longestPlainBody) { body in
+      let ids: [JobID]
+      var hasMore = false
+      if let named = body.value.jobs {
+        guard body.value.states == nil, named.count <= JobQuery.mostLimit else {
+          throw ProblemDetails(.invalid, "a selection is at most \(JobQuery.mostLimit) jobs, or states")
+        }
+        ids = try named.enumerated().map { index, name throws(ProblemDetails) in
+          guard JobID.isValid(name) else {
+            let problem = Problem(
+              pointer: "/jobs/\(index)", message: "a job's id is 1 to 64 characters of 0-9, a-z and -")
+            throw ProblemDetails(.invalid, "\(problem)", problems: [problem])
+          }
+          return JobID(name)
+        }
+      } else {
+        var query = JobQuery()
+        query.limit = JobQuery.mostLimit
+        query.states = try body.value.selectedStates
+        let list = try await farm.jobs(query)
+        ids = list.jobs.map { JobID($0.job) }
+        hasMore = list.jobs.count == query.limit
+      }
+      var done: [String] = []
+      for id in ids {
+        try Task.checkCancellation()
+        do {
+          try await operation(id)
+          done.append(id.description)
+        } catch let error as ProblemDetails where error.kind == .conflict || error.kind == .notFound {
+          // It has ended, goes on again, or is deleted: others use the farm too.
+        }
+      }
+      return Response(json: Outcome(jobs: done, hasMore: hasMore))
+    }
+  }
+}
+
+extension Call {
+  /// The job that the path names.
+  var job: JobID { JobID(parameter("job")) }
+}
+
+extension JobID {
+  /// Whether a text can be the id of a job.
+  fileprivate static func isValid(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+          || byte == UInt8(ascii: "-")
+      }
+  }
+}
+
+/// Which jobs a request is about.
+private struct SelectionBody: RequestBody {
+  static let keys = ["jobs", "states"]
+
+  /// By id. Nil: those in `states`.
+  var jobs: [String]?
+  var states: [String]?
+
+  /// Throws `.invalid` if there are none: a request about every job says so.
+  var selectedStates: [JobState] {
+    get throws {
+      guard let states, !states.isEmpty else {
+        throw ProblemDetails(.invalid, "select jobs by their ids, or by states")
+      }
+      return try states.map { name in
+        guard let state = JobState(rawValue: name) else {
+          let names = JobState.allCases.map(\.rawValue).joined(separator: ", ")
+          throw ProblemDetails(.invalid, "\"\(name.prefix(64))\" is no state of a job; the states are \(names)")
+        }
+        return state
+      }
+    }
+  }
+}
+
+/// The `Idempotency-Key` of a request: what makes one job of a request that is sent again.
+struct IdempotencyKey: Sendable, Hashable {
+  // Its name is a constant that is valid.
+  static let header = HTTPField.Name("Idempotency-Key")!
+
+  let text: String
+
+  /// Nil if there is none. Throws `.badRequest` unless it is 1 to 64 visible characters, which may be in quotation
+  /// marks.
+  init?(_ header: String?) throws(ProblemDetails) {
+    guard let header else { return nil }
+    let isQuoted = header.count >= 2 && header.hasPrefix("\"") && header.hasSuffix("\"")
+    text = isQuoted ? String(header.dropFirst().dropLast()) : header
+    guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (33...126).contains($0) }) else {
+      throw ProblemDetails(.badRequest, "an Idempotency-Key is 1 to 64 visible ASCII characters")
+    }
+  }
+}
+
+/// The keys of the requests that are being carried out.
+private final class KeysUnderWay: Sendable {
+  private let keys = Mutex<Set<String>>([])
+
+  /// Throws `.conflict` if a request of the key is under way.
+  func run(_ key: String, _ body: () async throws -> Response) async throws -> Response {
+    guard keys.withLock({ $0.insert(key).inserted }) else {
+      throw ProblemDetails(.conflict, "a request with this Idempotency-Key is under way; repeat it when it is answered")
+    }
+    defer { keys.withLock { _ = $0.remove(key) } }
+    return try await body()
+  }
+}

@@ -1,0 +1,127 @@
+package import Coordinator
+import HTTPTypes
+import HummingbirdCore
+package import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+package import Wire
+
+/// The HTTP face of a coordinator: `docs/openapi.yaml` describes it. It decodes a request, calls `FarmService`, and
+/// encodes what that answers.
+package struct HTTPFace: Sendable {
+  /// The bounds within which clients may use it.
+  package struct Limits: Sendable {
+    /// Further connections wait until one is closed.
+    package var connections = 1024
+    /// How long a connection may be idle, and how long a part of a request may take.
+    package var idle = Duration.seconds(60)
+    /// How long a client may take nothing of a reply before its connection is closed.
+    package var stall = Duration.seconds(30)
+    /// How long the body of a request may take that is read whole.
+    package var body = Duration.seconds(60)
+    /// The most bytes of a request's header.
+    package var header = 32 << 10
+    /// Between two comments of a stream of events.
+    package var comment = Duration.seconds(15)
+    /// The streams of events that are open at a time.
+    package var streams = 2000
+    /// The uploads that are under way at a time.
+    package var uploads = 64
+    /// The bodies that are read and carried out at a time.
+    package var bodies = 16
+    /// The inspections that are under way at a time: `check`, `plan`, `probe` and stills.
+    package var inspections = 16
+
+    package init() {}
+  }
+
+  private let address: WireAddress
+  private let responder: Responder
+  private let limits: Limits
+  private let logger: Logger
+  private let running = Running()
+
+  /// - Parameter token: The farm's. Nil: every client that can connect may do everything.
+  package init(
+    _ farm: FarmService, address: WireAddress, token: String?, limits: Limits = Limits(), logger: Logger
+  ) {
+    self.address = address
+    self.limits = limits
+    self.logger = logger
+    responder = Responder(farm, access: Access(token: token), limits: limits, logger: logger)
+  }
+
+  /// Serves until it is drained or cancelled. Throws `WireError` if the address cannot be listened at.
+  /// - Parameter listening: Receives the address, with the port that the system chose.
+  package func run(listening: @escaping @Sendable (WireAddress) -> Void) async throws {
+    var quiet = logger
+    // The server's own messages are about single connections.
+    quiet.logLevel = max(logger.logLevel, .error)
+    var decoder = HTTP1Channel.Configuration.DecoderConfiguration()
+    decoder.maxHeaderFieldSize = limits.header / 2
+    decoder.maxHeaderListSize = limits.header
+    decoder.maxHeaderFieldCount = 100
+    let channel = HTTP1Channel(
+      responder: { [responder] in try await responder.respond(to: $0, $1, $2) },
+      configuration: .init(idleTimeout: TimeAmount(limits.idle), httpDecoderConfiguration: decoder))
+    let server = Server(
+      childChannelSetup: channel,
+      configuration: ServerConfiguration(
+        address: .hostname(address.host, port: address.port),
+        availableConnectionsDelegate: .maximum(limits.connections, logger: quiet)),
+      onServerRunning: { [address] channel in
+        listening(WireAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
+      },
+      eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet)
+    guard running.begin(server) else { return }
+    do {
+      try await withThrowingDiscardingTaskGroup { group in
+        group.addTask { await responder.events.run() }
+        group.addTask { await responder.follow() }
+        try await server.run()
+        group.cancelAll()
+      }
+    } catch let error as IOError where error.errnoCode == EADDRINUSE {
+      throw WireError(.addressInUse, "address \(address) is in use by another program")
+    } catch let error as IOError {
+      throw WireError(.unreachable, "cannot listen at \(address): \(error)")
+    }
+  }
+
+  /// Accepts no more connections, ends the streams of events, and closes each connection when its request is answered.
+  package func drain() async {
+    await responder.events.stop()
+    guard let server = running.end() else { return }
+    do {
+      try await server.shutdownGracefully()
+    } catch {
+      // It has stopped already.
+    }
+  }
+
+  /// The server, between its start and its end.
+  private final class Running: Sendable {
+    private struct State {
+      var server: Server<HTTP1Channel>?
+      var hasEnded = false
+    }
+
+    private let state = Mutex(State())
+
+    /// False: it was drained before.
+    func begin(_ server: Server<HTTP1Channel>) -> Bool {
+      state.withLock { state in
+        if !state.hasEnded { state.server = server }
+        return !state.hasEnded
+      }
+    }
+
+    func end() -> Server<HTTP1Channel>? {
+      state.withLock { state in
+        state.hasEnded = true
+        return state.server
+      }
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import FarmAPI
+import FarmModel
+import Synchronization
+
+/// What a coordinator counts while it runs, and its metrics.
+///
+/// No label has a value that clients or workers choose: the paths are those of the routes, the rest are closed sets.
+final class Measurements: Sendable {
+  private struct Request: Hashable {
+    var route: String
+    /// Such as `2xx`.
+    var status: String
+  }
+
+  private struct Counts {
+    var requests: [Request: Int64] = [:]
+    var submitted: Int64 = 0
+    var ended: [JobState: Int64] = [:]
+    var granted: Int64 = 0
+    var done: Int64 = 0
+    var attempts: [AttemptEnd: Int64] = [:]
+    var expired: Int64 = 0
+    /// From the grants of tasks to their results.
+    var taskSeconds = 0.0
+    var planSeconds = 0.0
+    var planned: Int64 = 0
+    /// Tasks of plans, and those of them whose results were known.
+    var plannedTasks: Int64 = 0
+    var cachedTasks: Int64 = 0
+  }
+
+  private let counts = Mutex(Counts())
+
+  func count(request route: String, status: Int) {
+    let request = Request(route: route, status: "\(status / 100)xx")
+    counts.withLock { $0.requests[request, default: 0] += 1 }
+  }
+
+  func count(_ event: FarmEvent) {
+    counts.withLock { counts in
+      switch event {
+      case .jobSubmitted: counts.submitted += 1
+      case .jobPlanned(_, _, let tasks, let cached, _, let seconds, _):
+        counts.planned += 1
+        counts.planSeconds += seconds
+        counts.plannedTasks += Int64(tasks)
+        counts.cachedTasks += Int64(cached)
+      case .jobEnded(_, _, let state, _, _): counts.ended[state, default: 0] += 1
+      case .taskGranted: counts.granted += 1
+      case .taskDone(_, _, let seconds):
+        counts.done += 1
+        counts.taskSeconds += seconds ?? 0
+      case .taskFailed(_, _, let end, _, _): counts.attempts[end, default: 0] += 1
+      case .leaseExpired: counts.expired += 1
+      case .jobReplanned, .jobRetried, .jobDeleted, .workerConnected, .workerDisconnected, .workerPaused: break
+      }
+    }
+  }
+
+  /// The metrics.
+  /// - Parameter farm: Nil: the job store does not answer. Then what is counted in it is left out.
+  func text(_ farm: FarmCounts?) -> String {
+    var text = MetricsText()
+    text.add("job_store_up", .gauge, "Whether the job store answers.", farm == nil ? 0 : 1)
+    if let farm { Self.add(farm, to: &text) }
+    let counts = counts.withLock(\.self)
+    text.add(
+      "jobs_submitted_total", .counter, "Jobs that were submitted to this coordinator.", Double(counts.submitted))
+    text.add(
+      "jobs_ended_total", .counter, "Jobs whose end this coordinator has seen.",
+      [JobState.done, .failed, .cancelled].map { ([("state", $0.rawValue)], Double(counts.ended[$0] ?? 0)) })
+    text.add("plans_total", .counter, "Plans that this coordinator has made.", Double(counts.planned))
+    text.add("plan_seconds_total", .counter, "Time that plans took.", counts.planSeconds)
+    text.add("planned_tasks_total", .counter, "Tasks of these plans.", Double(counts.plannedTasks))
+    text.add(
+      "cached_tasks_total", .counter, "Those of them whose results were in the result cache.",
+      Double(counts.cachedTasks))
+    text.add("tasks_granted_total", .counter, "Tasks that this coordinator has granted.", Double(counts.granted))
+    text.add("tasks_done_total", .counter, "Tasks whose results it has taken.", Double(counts.done))
+    text.add("task_seconds_total", .counter, "Time from the grants of these to their results.", counts.taskSeconds)
+    text.add(
+      "attempts_total", .counter, "Attempts that ended without a result, as workers reported.",
+      AttemptEnd.allCases.map { ([("end", $0.rawValue)], Double(counts.attempts[$0] ?? 0)) })
+    text.add("leases_expired_total", .counter, "Leases that ran out or did not move.", Double(counts.expired))
+    let requests = counts.requests.sorted { ($0.key.route, $0.key.status) < ($1.key.route, $1.key.status) }
+    text.add(
+      "http_requests_total", .counter, "Requests of the HTTP API by path and class of status.",
+      requests.map { ([("route", $0.key.route), ("status", $0.key.status)], Double($0.value)) })
+    return text.text
+  }
+
+  private static func add(_ farm: FarmCounts, to text: inout MetricsText) {
+    text.add(
+      "jobs", .gauge, "Jobs by state.",
+      JobState.allCases.map { ([("state", $0.rawValue)], Double(farm.jobs[$0] ?? 0)) })
+    var tasks: [(labels: [(String, String)], value: Double)] = []
+    for kind in TaskKind.allCases {
+      for state in TaskState.allCases {
+        let count = farm.tasks.first { $0.kind == kind && $0.state == state }?.count ?? 0
+        tasks.append(([("kind", kind.rawValue), ("state", state.rawValue)], Double(count)))
+      }
+    }
+    text.add("tasks", .gauge, "Tasks of the jobs that have not ended, by kind and state.", tasks)
+    text.add(
+      "queue_age_seconds", .gauge, "Time since the submission of the oldest job of which a task could be granted.",
+      farm.oldestReadySeconds ?? 0)
+    let paused = farm.workers.count { $0.paused != nil }
+    text.add(
+      "workers", .gauge, "Workers that are connected.",
+      [([("paused", "false")], Double(farm.workers.count - paused)), ([("paused", "true")], Double(paused))])
+    text.add(
+      "slots", .gauge, "Tasks that the workers execute at a time.",
+      Double(farm.workers.reduce(0) { $0 + $1.slots }))
+    text.add(
+      "slots_busy", .gauge, "Tasks that the workers have.", Double(farm.workers.reduce(0) { $0 + $1.busy }))
+    if let free = farm.freeBytes {
+      text.add("content_store_free_bytes", .gauge, "Free bytes of the content store's disk.", Double(free))
+    }
+    text.add(
+      "job_store_call_seconds", "Duration of the call that ends leases, which is made once a second.",
+      bounds: DurationHistogram.bounds, counts: farm.storeCalls.counts, sum: farm.storeCalls.sum)
+  }
+}

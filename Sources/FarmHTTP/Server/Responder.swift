@@ -1,0 +1,121 @@
+import Coordinator
+import FarmAPI
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// Answers each request: finds its route, checks the token, and turns what is thrown into a reply.
+struct Responder: Sendable {
+  /// A body of so many bytes is read to its end, so that the connection can be used again.
+  private static let shortBody: Int64 = 64 << 10
+
+  let events: EventFeed
+  private let farm: FarmService
+  private let access: Access
+  private let limits: HTTPFace.Limits
+  private let logger: Logger
+  private let table: RouteTable
+  private let measurements: Measurements
+
+  init(_ farm: FarmService, access: Access, limits: HTTPFace.Limits, logger: Logger) {
+    self.farm = farm
+    self.access = access
+    self.limits = limits
+    self.logger = logger
+    let measurements = Measurements()
+    let feed = EventFeed(farm)
+    let bodies = BodyReader(time: limits.body, most: limits.bodies)
+    let inspected = BodyReader(time: limits.body, most: limits.inspections)
+    let stills = Quota(limits.inspections, of: "requests of stills")
+    table = RouteTable(
+      JobRoutes(farm, bodies).routes + FilmRoutes(farm).routes + StillRoutes(farm, stills).routes
+        + EventRoutes(farm, feed, limits).routes + ContentRoutes(farm, bodies, limits).routes
+        + DocumentRoutes(farm, inspected).routes + FarmRoutes(farm, measurements).routes)
+    self.measurements = measurements
+    events = feed
+  }
+
+  /// Counts what happens in the farm, until it is cancelled.
+  func follow() async {
+    for await event in farm.events() { measurements.count(event) }
+  }
+
+  func respond(to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
+    if request.headers[.expect]?.lowercased() == "100-continue", mayBegin(request) {
+      try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+    }
+    let (response, template) = await answer(request)
+    measurements.count(request: template, status: response.status.code)
+    var head = response.head
+    // The rest of a body that is refused is not waited for if it may be long.
+    let length = request.headers[.contentLength].flatMap { Int64($0) }
+    let isLong = length.map { $0 > Self.shortBody } ?? request.headers.contains(.transferEncoding)
+    let closes = isLong && response.status.code >= 400
+    if closes { head.headerFields[.connection] = "close" }
+    let watch = StallWatch(channel, limit: limits.stall)
+    let watching = watch.start()
+    defer { watching.cancel() }
+    if request.method == .head {
+      try await writer.writeResponse(head)
+    } else {
+      try await response.body.write(WatchedWriter(writer.writeHead(head), watch))
+    }
+    if closes { channel.close(mode: .input, promise: nil) }
+  }
+
+  /// Whether the client may send the body.
+  private func mayBegin(_ request: Request) -> Bool {
+    // Its error is the reply's.
+    (try? access.check(request.headers[.authorization])) != nil
+  }
+
+  /// The reply, and the template of the path for the count of requests.
+  private func answer(
+    _ request: Request
+  ) async -> (Response, template: String) {
+    var template = "unknown"
+    do {
+      let path = request.head.path ?? "/"
+      let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+      switch table.match(request.method, parts.first ?? "/") {
+      case .nothing:
+        try access.check(request.headers[.authorization])
+        throw ProblemDetails(.notFound, "there is no path \(parts.first?.prefix(256) ?? "/")")
+      case .otherMethods(let methods, let known):
+        template = known
+        try access.check(request.headers[.authorization])
+        let allowed = methods.map(\.rawValue).joined(separator: ", ")
+        var problem = ProblemDetails(.methodNotAllowed, "the methods of this path are \(allowed)")
+        problem.headers[.allow] = allowed
+        throw problem
+      case .route(let route, let parameters):
+        template = route.template
+        if !route.isOpen { try access.check(request.headers[.authorization]) }
+        let query = try Query(parts.count > 1 ? String(parts[1]) : nil, names: route.query)
+        let response = try await route.handler(Call(request: request, parameters: parameters, query: query))
+        // What only reads can be refused afterwards.
+        let type = response.headers[.contentType]
+        if route.method == .get, response.status.code < 300, let type, let accepted = request.headers[.accept],
+          !MediaRange.accept(accepted, type)
+        {
+          throw ProblemDetails(.notAcceptable, "the reply is \(type), and the request accepts \(accepted.prefix(256))")
+        }
+        return (response, template)
+      }
+    } catch {
+      return (reply(to: error, request).response, template)
+    }
+  }
+
+  private func reply(to error: any Error, _ request: Request) -> ProblemDetails {
+    switch error {
+    case let error as ProblemDetails: return error
+    case let error as FarmError: return ProblemDetails(error)
+    case is CancellationError: return ProblemDetails(.unavailable, "the coordinator is shutting down")
+    default:
+      logger.error("request failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
+      return ProblemDetails(.internal, "the coordinator's log has the reason")
+    }
+  }
+}

@@ -1,0 +1,23 @@
+package import FarmModel
+
+/// How many jobs and tasks a store has.
+package struct StoreCounts: Sendable, Hashable {
+  /// What tasks are counted by.
+  package struct Group: Sendable, Hashable {
+    package var kind: TaskKind
+    package var state: TaskState
+
+    package init(kind: TaskKind, state: TaskState) {
+      self.kind = kind
+      self.state = state
+    }
+  }
+
+  package var jobs: [JobState: Int64] = [:]
+  /// The tasks of the jobs that have not ended.
+  package var tasks: [Group: Int64] = [:]
+  /// The time since the submission of the oldest job that has a ready task. Nil: none has.
+  package var oldestReady: Duration?
+
+  package init() {}
+}

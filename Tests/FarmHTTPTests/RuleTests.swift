@@ -1,0 +1,105 @@
+import FarmAPI
+import Foundation
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import FarmHTTP
+
+/// The rules that need no server.
+struct RuleTests {
+  @Test func `a member's text is found as it was written`() {
+    let object = Array(
+      #" { "a" : {"document": 1}, "b":[1,{"x":"}"}], "document" :{"x": 1.50, "y": "\"}"} ,"c":true}"#.utf8)
+    #expect(
+      JSONMember.text("document", in: object).map { String(decoding: $0, as: UTF8.self) } == #"{"x": 1.50, "y": "\"}"}"#
+    )
+    #expect(JSONMember.text("b", in: object).map { String(decoding: $0, as: UTF8.self) } == #"[1,{"x":"}"}]"#)
+    #expect(JSONMember.text("c", in: object).map { String(decoding: $0, as: UTF8.self) } == "true")
+    #expect(JSONMember.text("x", in: object) == nil)
+    #expect(JSONMember.text("document", in: Array("[]".utf8)) == nil)
+    // Whatever the bytes are, it ends.
+    for text in ["", "{", "{\"", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":\"\\", "{,}", "{:}", "{}}", "{\"a\" 1}"] {
+      #expect(JSONMember.text("document", in: Array(text.utf8)) == nil, "\(text)")
+    }
+  }
+
+  @Test func `a path finds its route, decoded`() {
+    let answer: Route.Handler = { _ in throw CancellationError() }
+    let table = RouteTable([
+      Route(.get, "/v1/jobs", answer), Route(.post, "/v1/jobs/cancel", answer), Route(.get, "/v1/jobs/{job}", answer),
+      Route(.put, "/v1/content/{digest}", answer),
+    ])
+    func found(_ method: HTTPRequest.Method, _ path: String) -> String {
+      switch table.match(method, path) {
+      case .route(let route, let values): "\(route.template) \(values.sorted { $0.key < $1.key }.map { $0.value })"
+      case .otherMethods(let methods, _): "\(methods.map(\.rawValue))"
+      case .nothing: "nothing"
+      }
+    }
+    #expect(found(.get, "/v1/jobs") == "/v1/jobs []")
+    #expect(found(.get, "/v1/jobs/a%2Fb%C3%A4") == #"/v1/jobs/{job} ["a/bä"]"#)
+    #expect(found(.head, "/v1/jobs/a") == #"/v1/jobs/{job} ["a"]"#)
+    #expect(found(.post, "/v1/jobs/cancel") == "/v1/jobs/cancel []")
+    // It is no job of this name.
+    #expect(found(.get, "/v1/jobs/cancel") == #"["POST"]"#)
+    #expect(found(.delete, "/v1/jobs") == #"["GET", "HEAD"]"#)
+    #expect(found(.head, "/v1/content/a") == #"["PUT"]"#)
+    for path in ["", "/", "v1/jobs", "/v1/jobs/", "/v1/jobs/%", "/v1/jobs/%ff", "/v1/jobs/%zz", "/v1/../v1/jobs"] {
+      #expect(found(.get, path) == "nothing", "\(path)")
+    }
+  }
+
+  @Test func `a ring keeps the last events, and knows what it has forgotten`() {
+    var ring = EventRing(mostEvents: 3, mostBytes: 100)
+    #expect(ring.events(after: 0) == [] && ring.events(after: 1) == nil)
+    for number in 1...10 {
+      ring.append(ByteBuffer(string: "\(number)"))
+      for place in 0...number {
+        let events = ring.events(after: UInt64(place)).map { $0.map(\.number) }
+        #expect(events == (number - place <= min(3, number) ? (place..<number).map { UInt64($0 + 1) } : nil))
+      }
+    }
+    #expect(ring.events(after: 7, most: 2)?.map(\.number) == [8, 9])
+    // One that is too large is kept alone, so that whoever is next to it goes on.
+    ring.append(ByteBuffer(repeating: 1, count: 200))
+    #expect(ring.events(after: 10)?.count == 1 && ring.events(after: 9) == nil)
+  }
+
+  @Test func `the most specific media range decides what is accepted`() {
+    for (list, isAccepted) in [
+      ("*/*", true), ("application/json", true), ("text/html", false), ("application/*", true), ("", true),
+      ("text/html, application/xml;q=0.9, */*;q=0.8", true), ("application/json;q=0, */*", false),
+      ("APPLICATION/JSON ; q=0.1", true), ("*/*;q=0.0", false), ("text/event-stream", false),
+    ] {
+      #expect(MediaRange.accept(list, "application/json; charset=utf-8") == isAccepted, "\(list)")
+    }
+  }
+
+  @Test func `an id of an event is read as it is written`() {
+    #expect(EventID("abc-17") == EventID(feed: "abc", number: 17))
+    #expect("\(EventID(feed: "abc", number: 17))" == "abc-17")
+    for text in ["", "abc", "abc-", "abc-x", "a-b-1", "abc--1"] { #expect(EventID(text) == nil, "\(text)") }
+  }
+
+  @Test func `numbers and labels of metrics are written as Prometheus reads them`() {
+    var text = MetricsText()
+    text.add("things", .gauge, "Things.", [([("name", "a\"b\\c\nd")], 1.5), ([], -2)])
+    text.add("times", "Times.", bounds: [0.5, 1], counts: [1, 0, 2], sum: 7.25)
+    #expect(
+      text.text == #"""
+        # HELP sheaf_things Things.
+        # TYPE sheaf_things gauge
+        sheaf_things{name="a\"b\\c\nd"} 1.5
+        sheaf_things -2
+        # HELP sheaf_times Times.
+        # TYPE sheaf_times histogram
+        sheaf_times_bucket{le="0.5"} 1
+        sheaf_times_bucket{le="1"} 1
+        sheaf_times_bucket{le="+Inf"} 3
+        sheaf_times_sum 7.25
+        sheaf_times_count 3
+
+        """#)
+  }
+}
