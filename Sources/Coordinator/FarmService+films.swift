@@ -1,6 +1,7 @@
 import CompositionModel
 import ContentStorage
 import Digest
+import EditDocument
 package import FarmAPI
 package import FarmModel
 import FoundationEssentials
@@ -50,10 +51,10 @@ extension FarmService {
       let inspected = try await BlockingWork.run(.planning) { () -> InspectionRequest in
         let request = try JobRequest(encoded: encoded)
         var inspected = InspectionRequest(
-          document: Data(request.document.utf8),
+          document: Data(request.document.text.utf8),
           assets: try request.assets.map { try SubmittedAsset(id: $0.id, path: $0.path, content: $0.content, file: "") }
         )
-        inspected.output = request.output
+        inspected.output = request.document.output ?? ""
         inspected.images = images
         return inspected
       }
@@ -68,7 +69,7 @@ extension JobRequest {
   /// The name of the one file that the job makes, without a folder.
   fileprivate var filmName: String {
     // It was read without a problem when it was submitted.
-    let path = output.isEmpty ? (try? Document.examine([UInt8](document.utf8)))?.outputPath ?? "" : output
+    let path = document.output ?? (try? document.read())?.outputPath ?? ""
     return path.split(separator: "/").last.map(String.init) ?? "film.mp4"
   }
 }

@@ -1,4 +1,5 @@
 package import CompositionModel
+package import EditDocument
 
 /// A preset, as `sheaf presets --json` prints it. Its JSON is stable: keys may be added, but are never changed.
 package struct PresetReport: Sendable, Hashable, Codable {

@@ -1,5 +1,6 @@
 import CompositionModel
 import Digest
+import EditDocument
 import FarmAPI
 import FoundationEssentials
 

@@ -1,5 +1,6 @@
 import CompositionModel
 import Coordinator
+import EditDocument
 import FarmAPI
 import FoundationEssentials
 import HTTPTypes

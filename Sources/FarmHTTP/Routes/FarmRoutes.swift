@@ -26,7 +26,7 @@ struct FarmRoutes: Sendable {
   var routes: [Route] {
     [
       Route(.get, "/v1/workers") { _ in
-        Response(json: Workers(workers: try await farm.workers(), notices: await farm.notices))
+        Response(json: Workers(workers: try await farm.workers(), notices: farm.notices))
       },
       Route(.get, "/healthz", isOpen: true) { _ in Response(json: Alive()) },
       Route(.get, "/readyz", isOpen: true) { _ in

@@ -139,7 +139,7 @@ struct JobRoutes: Sendable {
   private func status(_ call: Call, withTasks: Bool) async throws -> JobStatus {
     let id = call.job
     guard var status = try await farm.status(of: id, withTasks: withTasks) else { throw Self.absent(id) }
-    status.notices = await farm.notices
+    status.notices = farm.notices
     return status
   }
 
