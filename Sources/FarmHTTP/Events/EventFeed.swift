@@ -41,8 +41,8 @@ actor EventFeed {
 
   /// The newest jobs that are followed, whatever their state.
   private static let newestJobs = 200
-  /// The most jobs that are followed, whenever they were submitted, of those that are measured or rendered, and of those
-  /// that are probed.
+  /// The most jobs that are followed, whenever they were submitted, of those that are measured or rendered, and of
+  /// those that are probed.
   private static let (mostRendered, mostProbed) = (1000, 200)
   /// Between two looks at the store, at least and at most.
   private static let (shortestPause, longestPause) = (Duration.milliseconds(250), Duration.seconds(1))
@@ -63,6 +63,8 @@ actor EventFeed {
   private var notices: [String] = []
   private var watchers = 0
   private var lastWatched: ContinuousClock.Instant?
+  /// The look that is under way.
+  private var looking: Task<Void, Never>?
   /// Whether `jobs` and `workers` are those of the farm.
   private var isCurrent = false
   private var hasEnded = false
@@ -126,8 +128,17 @@ actor EventFeed {
     }
   }
 
-  /// Looks at the farm, and appends what has changed. Without an answer of the store everything stays as it is.
+  /// Looks at the farm, or waits for the look that is under way: one for all, and none overtakes another.
   private func look() async {
+    if let looking { return await looking.value }
+    let task = Task { await lookOnce() }
+    looking = task
+    await task.value
+    looking = nil
+  }
+
+  /// Looks at the farm, and appends what has changed. Without an answer of the store everything stays as it is.
+  private func lookOnce() async {
     do {
       let list = try await farm.jobs(Self.query([], Self.newestJobs))
       var found = list.jobs

@@ -109,7 +109,11 @@ struct EventRoutes: Sendable {
   private func watch(_ job: JobID, from last: String?, _ events: inout EventWriter) async throws {
     let latest = LatestStatus()
     let following = Task {
-      for try await status in await farm.watch(job) { await latest.set(status) }
+      do {
+        for try await status in await farm.watch(job) { await latest.set(status) }
+      } catch {
+        // The store has failed for good: the stream ends, and `/readyz` has the reason.
+      }
       await latest.end()
     }
     defer { following.cancel() }

@@ -13,7 +13,7 @@ package struct HTTPFace: Sendable {
   /// The bounds within which clients may use it.
   package struct Limits: Sendable {
     /// Further connections wait until one is closed.
-    package var connections = 1024
+    package var connections = 4096
     /// How long a connection may be idle, and how long a part of a request may take.
     package var idle = Duration.seconds(60)
     /// How long a client may take nothing of a reply before its connection is closed.
@@ -84,7 +84,7 @@ package struct HTTPFace: Sendable {
       }
     } catch let error as IOError where error.errnoCode == EADDRINUSE {
       throw WireError(.addressInUse, "address \(address) is in use by another program")
-    } catch let error as IOError {
+    } catch let error where !(error is CancellationError) {
       throw WireError(.unreachable, "cannot listen at \(address): \(error)")
     }
   }
