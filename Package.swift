@@ -184,8 +184,8 @@ let package = Package(
     .executableTarget(
       name: "SheafServer",
       dependencies: [
-        "Client", "ContentStorage", "Coordinator", "FarmHTTP", "Jobs", "SystemSupport", "Wire", argumentParser,
-        logging, unixSignals,
+        "Client", "ContentStorage", "Coordinator", "FarmHTTP", "Jobs", "LocalFarm", "SystemSupport", "Wire",
+        argumentParser, logging, subprocess, systemPackage, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(name: "SheafWorkerCLI", dependencies: ["SheafWorker"], swiftSettings: strict),

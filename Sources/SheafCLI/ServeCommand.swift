@@ -17,7 +17,28 @@ struct ServeCommand: ParsableCommand {
 
   func run() throws {
     do {
-      try ServerProgram.execute(options)
+      try ServerProgram.execute("serve", options)
+    } catch {
+      endProcess(error.code.rawValue, "sheaf: \(error)")
+    }
+  }
+}
+
+/// `sheaf farm` is that program too.
+struct FarmCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "farm", abstract: "Run a whole farm on this machine: coordinator, worker, HTTP API and page.",
+    discussion: """
+      The program sheaf-server, in the folder of this one, is executed with the same arguments; sheaf farm --help \
+      lists them.
+      """)
+
+  @Argument(parsing: .captureForPassthrough, help: ArgumentHelp("The farm's options.", valueName: "option"))
+  var options: [String] = []
+
+  func run() throws {
+    do {
+      try ServerProgram.execute("farm", options)
     } catch {
       endProcess(error.code.rawValue, "sheaf: \(error)")
     }
@@ -26,12 +47,13 @@ struct ServeCommand: ParsableCommand {
 
 /// The executable of the coordinator.
 enum ServerProgram {
-  /// Becomes the server: the same process, with the same environment. Throws with exit code 1 if it is not there.
-  static func execute(_ options: [String]) throws(CommandFailure) -> Never {
+  /// Becomes the server, with one of its commands: the same process, with the same environment. Throws with exit code 1
+  /// if it is not there.
+  static func execute(_ command: String, _ options: [String]) throws(CommandFailure) -> Never {
     let path = try path()
     // What this program ignores, the next one would too.
     signal(SIGPIPE, SIG_DFL)
-    var arguments: [UnsafeMutablePointer<CChar>?] = ([path, "serve"] + options).map { strdup($0) }
+    var arguments: [UnsafeMutablePointer<CChar>?] = ([path, command] + options).map { strdup($0) }
     arguments.append(nil)
     execv(path, arguments)
     throw CommandFailure(.work, "\(path) cannot be executed: \(SystemError(errno, "").reason)")

@@ -97,22 +97,9 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     do {
-      let address = try WireAddress(
-        setting: Setting.text(listen, "SHEAF_LISTEN") ?? WireAddress.defaultSetting, example: "0.0.0.0:7433")
       let token = try Setting.token(file: tokenFile)
-      guard token != nil || address.isLoopback else {
-        throw ValidationError(
-          "a coordinator at \(address) can be reached from other machines and needs a token: set SHEAF_TOKEN or --token-file"
-        )
-      }
-      let web = try Setting.text(http, "SHEAF_HTTP").map { text throws(SettingError) in
-        try WireAddress(setting: text, example: "127.0.0.1:8080")
-      }
-      if let web, token == nil, !web.isLoopback {
-        throw ValidationError(
-          "the HTTP API at \(web) can be reached from other machines and needs a token: set SHEAF_TOKEN or --token-file"
-        )
-      }
+      let address = try ServedAddress.wire(listen, token: token)
+      let web = try Setting.text(http, "SHEAF_HTTP").map { text throws in try ServedAddress.http(text, token: token) }
       guard let database = Setting.text(database, "SHEAF_DATABASE") else {
         throw ValidationError("name the database with --database or SHEAF_DATABASE, such as postgres://user@host/sheaf")
       }
@@ -124,8 +111,10 @@ struct ServeCommand: AsyncParsableCommand {
       let stop = StopSignals(logger: logger)
       await stop.listen()
       let content = try content(directory)
-      let jobs = try await connect(database, settings.policy, content.store, logger)
-      let server = try await Self.bind(address, logger)
+      let jobs = try await DatabaseAttempt.connect(
+        database, settings.policy, content.store, isReplacing: Setting.flag(replaceStore, "SHEAF_REPLACE_STORE"), logger
+      )
+      let server = try await CoordinatorRun.bind(address, logger)
       let coordinator = CoordinatorService(
         store: jobs, content: content,
         configuration: settings.named("\(ProcessEnvironment.hostName):\(server.address.port)"),
@@ -140,56 +129,12 @@ struct ServeCommand: AsyncParsableCommand {
           group.addTask { await face?.drain() }
         }
       }
-      try await Self.run(coordinator, server, face, logger)
+      try await CoordinatorRun.run(coordinator, server, face, logger)
       await jobs.close()
       logger.notice("stopped")
     } catch let error as SettingError {
       throw ValidationError(error.description)
     }
-  }
-
-  /// How long replies of the HTTP API go on when the coordinator has ended. A film can be fetched on from where it was.
-  private static let lastReplies = Duration.seconds(2)
-
-  /// Serves until the coordinator is drained. Throws why one of the faces cannot be served.
-  private static func run(
-    _ coordinator: CoordinatorService, _ server: WireServer, _ face: HTTPFace?, _ logger: Logger
-  ) async throws {
-    try await withThrowingTaskGroup(of: Ended.self) { group in
-      var left: Set<Ended> = [.coordinator]
-      group.addTask {
-        try await coordinator.run(server)
-        return .coordinator
-      }
-      if let face {
-        left.insert(.face)
-        group.addTask {
-          do {
-            try await face.run { logger.notice("HTTP API", metadata: ["address": "http://\($0)"]) }
-          } catch let error as WireError {
-            throw CommandFailure(.unavailable, "\(error); choose another with --http")
-          }
-          return .face
-        }
-      }
-      while !left.isEmpty, let ended = try await group.next() {
-        if ended == .time { break }
-        left.remove(ended)
-        guard ended == .coordinator, !left.isEmpty else { continue }
-        group.addTask {
-          try await Task.sleep(for: lastReplies)
-          return .time
-        }
-      }
-      group.cancelAll()
-    }
-  }
-
-  /// What has ended, of a coordinator that is drained.
-  private enum Ended: Sendable {
-    case coordinator, face
-    /// The time that replies have.
-    case time
   }
 
   /// Several heartbeats of a worker.
@@ -231,96 +176,6 @@ struct ServeCommand: AsyncParsableCommand {
         contents: FileContentCache(lists: store.blocks))
     } catch {
       throw CommandFailure(.work, "the content store cannot be used: \(error)")
-    }
-  }
-
-  private static func bind(_ address: WireAddress, _ logger: Logger) async throws -> WireServer {
-    do {
-      return try await WireServer.bind(to: address, logger: logger)
-    } catch {
-      throw CommandFailure(.unavailable, "\(error); choose another with --listen")
-    }
-  }
-
-  /// Tries for some time, because the database may start later than the coordinator.
-  private func connect(
-    _ url: String, _ policy: LeasePolicy, _ content: ContentStore, _ logger: Logger
-  ) async throws -> PostgresJobStore {
-    let limit = ContinuousClock.now + .seconds(15)
-    let isReplacing = Setting.flag(replaceStore, "SHEAF_REPLACE_STORE")
-    var attempt = await DatabaseAttempt.make(url, policy, content, isReplacing: isReplacing)
-    if let reason = attempt.unavailable {
-      logger.warning("database not reached yet; trying for 15 s", metadata: ["error": "\(reason)"])
-    }
-    while attempt.unavailable != nil, ContinuousClock.now < limit {
-      try await Task.sleep(for: .seconds(1))
-      attempt = await DatabaseAttempt.make(url, policy, content, isReplacing: isReplacing)
-    }
-    return try attempt.store
-  }
-}
-
-/// What came of connecting to the database.
-private enum DatabaseAttempt: Sendable {
-  case connected(PostgresJobStore)
-  /// It may be reached later.
-  case unavailable(JobStoreError)
-  case refused(CommandFailure)
-
-  /// Connects, and checks that the database's content store is this one.
-  static func make(
-    _ url: String, _ policy: LeasePolicy, _ content: ContentStore, isReplacing: Bool
-  ) async -> DatabaseAttempt {
-    do throws(JobStoreError) {
-      let jobs = try await PostgresJobStore.connect(url: url, policy: policy)
-      let recorded = try await jobs.contentStore(content.identity, replacing: isReplacing)
-      if recorded == content.identity { return .connected(jobs) }
-      await jobs.close()
-      // A second start finds the folder as this one did.
-      content.forgetIdentity()
-      return .refused(CommandFailure(.unavailable, content.refusal(recorded)))
-    } catch {
-      if error.code == .unavailable { return .unavailable(error) }
-      return .refused(CommandFailure(.unavailable, "the database cannot be used: \(error)"))
-    }
-  }
-
-  var unavailable: JobStoreError? {
-    if case .unavailable(let error) = self { error } else { nil }
-  }
-
-  var store: PostgresJobStore {
-    get throws(CommandFailure) {
-      switch self {
-      case .connected(let store): return store
-      case .unavailable(let error): throw CommandFailure(.unavailable, "\(error)")
-      case .refused(let failure): throw failure
-      }
-    }
-  }
-}
-
-extension ContentStore {
-  /// Why a coordinator does not start with this store, and what to do.
-  /// - Parameter recorded: The identity of the database's content store.
-  fileprivate func refusal(_ recorded: String) -> String {
-    switch origin {
-    case .recorded:
-      """
-      the content store \(directory) is \(identity), and the database belongs to the content store \(recorded): name the \
-      folder of that one with --store, or give --replace-store if it is lost
-      """
-    case .unnamed:
-      """
-      the content store \(directory) has lost its file "identity", and the database belongs to the content store \
-      \(recorded). If this folder is that one, write the file again: printf %s \(recorded) > '\(directory)/identity'. If \
-      not, name the folder of that one with --store, or give --replace-store if it is lost
-      """
-    case .new:
-      """
-      the folder \(directory) has no content store, and the database belongs to the content store \(recorded): if its disk \
-      is not mounted, mount it; or name the store's folder with --store, or give --replace-store if it is lost
-      """
     }
   }
 }

@@ -3,16 +3,16 @@ import Client
 import Glibc
 import SystemSupport
 
-/// The program that `sheaf serve` executes. It is one of its own because it alone has the HTTP API: a machine that
-/// renders, and has no farm, builds nothing of it.
+/// The program that `sheaf serve` and `sheaf farm` execute. It is one of its own because it alone has the HTTP API: a
+/// machine that renders, and has no farm, builds nothing of it.
 @main
 struct ServerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     // As users call it.
     commandName: "sheaf",
-    abstract: "The coordinator of a farm. `sheaf serve` executes it.",
+    abstract: "The coordinator of a farm. `sheaf serve` and `sheaf farm` execute it.",
     version: Product.version,
-    subcommands: [ServeCommand.self])
+    subcommands: [FarmCommand.self, ServeCommand.self])
 
   /// The command line in, the exit code out. Threads of the database and of the network may still run at the end.
   static func main() async {

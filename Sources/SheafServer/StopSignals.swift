@@ -31,8 +31,14 @@ actor StopSignals {
 
   private func stop(_ signal: UnixSignal) {
     if isStopping { _exit(128 + signal.rawValue) }
-    isStopping = true
     logger.notice("stopping", metadata: ["signal": "\(signal)"])
+    stop()
+  }
+
+  /// Ends the process as the first signal does.
+  func stop() {
+    if isStopping { return }
+    isStopping = true
     guard let drain else { _exit(0) }
     Task { await drain() }
     Task { await self.endInTime() }

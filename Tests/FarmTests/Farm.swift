@@ -28,8 +28,8 @@ final class Farm: @unchecked Sendable {
 
   /// - Parameters:
   ///   - environments: Variables of each worker, besides those that all have.
-  ///   - recorded: A folder of `Tests/Compatibility`, whose database and content store the farm goes on with. Nil: it is
-  ///     a new one.
+  ///   - recorded: A folder of `Tests/Compatibility`, whose database and content store the farm goes on with. Nil: it
+  ///     is a new one.
   init(
     workers count: Int, slots: Int, mediaRoot: String? = nil, environments: [[String: String]] = [],
     recorded: URL? = nil

@@ -11,15 +11,16 @@ struct HelpTests {
   static let commands: [(name: String, type: any ParsableCommand.Type)] = [
     ("sheaf", SheafCommand.self), ("render", RenderCommand.self), ("check", CheckCommand.self),
     ("plan", PlanCommand.self), ("probe", ProbeCommand.self), ("presets", PresetsCommand.self),
-    ("image", ImageCommand.self), ("waveform", WaveformCommand.self), ("serve", SheafServer.ServeCommand.self),
+    ("image", ImageCommand.self), ("waveform", WaveformCommand.self), ("farm", SheafServer.FarmCommand.self),
+    ("serve", SheafServer.ServeCommand.self),
     ("submit", SubmitCommand.self), ("status", StatusCommand.self), ("workers", WorkersCommand.self),
     ("cancel", CancelCommand.self), ("fetch", FetchCommand.self), ("retry", RetryCommand.self),
     ("delete", DeleteCommand.self),
   ]
 
-  /// Of `serve` it is that of `sheaf-server`, which `sheaf serve --help` executes.
+  /// Those of `farm` and `serve` are of `sheaf-server`, which `sheaf serve --help` executes.
   private static func help(of type: any ParsableCommand.Type, columns: Int) -> String {
-    type == SheafServer.ServeCommand.self
+    type == SheafServer.ServeCommand.self || type == SheafServer.FarmCommand.self
       ? ServerCommand.helpMessage(for: type, columns: columns) : SheafCommand.helpMessage(for: type, columns: columns)
   }
 

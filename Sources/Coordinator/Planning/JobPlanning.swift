@@ -63,8 +63,8 @@ actor JobPlanning {
     memory.used()
   }
 
-  /// This process ends on purpose: it begins no plans any more, and another one begins those that are under way. None of
-  /// them counts as lost.
+  /// This process ends on purpose: it begins no plans any more, and another one begins those that are under way. None
+  /// of them counts as lost.
   func drain(atMost limit: Duration) async {
     isDraining = true
     let jobs = plannings.running.keys

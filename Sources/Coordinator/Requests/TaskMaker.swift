@@ -35,8 +35,8 @@ struct TaskMaker {
       work: copy.pictureCount ?? 0)
   }
 
-  /// The one task of the film's audio, however long the film is: it has the highest cost and starts first. Nil: there is
-  /// no audio.
+  /// The one task of the film's audio, however long the film is: it has the highest cost and starts first. Nil: there
+  /// is no audio.
   func audio(_ plan: RenderPlan) throws -> NewTask? {
     guard let sound = plan.sound else { return nil }
     return try task(

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Client
+import Coordinator
+import FarmHTTP
+import Logging
+import SystemSupport
+import Wire
+
+/// A coordinator and its HTTP API, from their start to their end.
+enum CoordinatorRun {
+  static func bind(_ address: WireAddress, _ logger: Logger) async throws -> WireServer {
+    do {
+      return try await WireServer.bind(to: address, logger: logger)
+    } catch {
+      throw CommandFailure(.unavailable, "\(error); choose another with --listen")
+    }
+  }
+
+  /// How long replies of the HTTP API go on when the coordinator has ended. A film can be fetched on from where it was.
+  private static let lastReplies = Duration.seconds(2)
+
+  /// Serves until the coordinator is drained. Throws why one of the faces cannot be served.
+  static func run(
+    _ coordinator: CoordinatorService, _ server: WireServer, _ face: HTTPFace?, _ logger: Logger,
+    listening: @escaping @Sendable (WireAddress) -> Void = { _ in }
+  ) async throws {
+    try await withThrowingTaskGroup(of: Ended.self) { group in
+      var left: Set<Ended> = [.coordinator]
+      group.addTask {
+        try await coordinator.run(server)
+        return .coordinator
+      }
+      if let face {
+        left.insert(.face)
+        group.addTask {
+          do {
+            try await face.run { address in
+              logger.notice("HTTP API", metadata: ["address": "http://\(address)"])
+              listening(address)
+            }
+          } catch let error as WireError {
+            throw CommandFailure(.unavailable, "\(error); choose another with --http")
+          }
+          return .face
+        }
+      }
+      while !left.isEmpty, let ended = try await group.next() {
+        if ended == .time { break }
+        left.remove(ended)
+        guard ended == .coordinator, !left.isEmpty else { continue }
+        group.addTask {
+          try await Task.sleep(for: lastReplies)
+          return .time
+        }
+      }
+      group.cancelAll()
+    }
+  }
+
+  /// What has ended, of a coordinator that is drained.
+  private enum Ended: Sendable {
+    case coordinator, face
+    /// The time that replies have.
+    case time
+  }
+}
+
+/// The addresses that are listened at. One that other machines can reach needs a token.
+enum ServedAddress {
+  static func wire(_ listen: String?, token: String?) throws -> WireAddress {
+    let address = try WireAddress(
+      setting: Setting.text(listen, "SHEAF_LISTEN") ?? WireAddress.defaultSetting, example: "0.0.0.0:7433")
+    guard token != nil || address.isLoopback else {
+      throw ValidationError(
+        "a coordinator at \(address) can be reached from other machines and needs a token: set SHEAF_TOKEN or --token-file"
+      )
+    }
+    return address
+  }
+
+  static func http(_ text: String, token: String?) throws -> WireAddress {
+    let address = try WireAddress(setting: text, example: "127.0.0.1:8080")
+    guard token != nil || address.isLoopback else {
+      throw ValidationError(
+        "the HTTP API at \(address) can be reached from other machines and needs a token: set SHEAF_TOKEN or --token-file"
+      )
+    }
+    return address
+  }
+}

@@ -1,0 +1,215 @@
+import ArgumentParser
+import Client
+import ContentStorage
+import Coordinator
+import FarmHTTP
+import Glibc
+import Jobs
+import LocalFarm
+import Logging
+import SystemSupport
+import Wire
+
+/// A whole farm on one machine, with nothing set up.
+struct FarmCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "farm", abstract: "Run a whole farm on this machine: coordinator, worker, HTTP API and page.",
+    discussion: """
+      Where PostgreSQL's programs are installed, the farm starts a server of its own in its folder, and a restart loses \
+      nothing. Else jobs are kept in memory, and it says so. On SIGTERM or Ctrl-C it ends within 10 s; what was not \
+      finished goes on at the next start.
+
+      Only this machine can reach it, unless --listen or --http say otherwise, which needs a token. More workers may \
+      join: sheaf-worker --coordinator <host:port>.
+      """)
+
+  @Option(
+    help: ArgumentHelp(
+      "What the farm keeps: its jobs, content and caches; the default is ~/.local/share/sheaf/farm (or under XDG_DATA_HOME), and /var/lib/sheaf/farm for root. [SHEAF_FARM]",
+      valueName: "dir"))
+  var folder: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "PostgreSQL, such as postgres://user@host/sheaf, in place of one of the farm's own. [SHEAF_DATABASE]",
+      valueName: "url"))
+  var database: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The folder of PostgreSQL's programs, or none: jobs are kept in memory. By default they are looked for. [SHEAF_POSTGRES]",
+      valueName: "dir"))
+  var postgres: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The address for clients and workers; the default is 127.0.0.1:7433. [SHEAF_LISTEN]", valueName: "host:port"))
+  var listen: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The address of the HTTP API and the page; the default is 127.0.0.1:7480. [SHEAF_HTTP]", valueName: "host:port"))
+  var http: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How many tasks this machine's worker runs at once; the default is the number of its processors. [SHEAF_SLOTS]",
+      valueName: "n"))
+  var slots: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A file whose first line is the farm's token. [SHEAF_TOKEN_FILE; or the token itself in SHEAF_TOKEN]",
+      valueName: "file"))
+  var tokenFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How much to log on standard error: debug, info, notice, warning or error; the default is notice. [SHEAF_LOG_LEVEL]",
+      valueName: "level"))
+  var logLevel: String?
+
+  func run() async throws {
+    do {
+      let token = try Setting.token(file: tokenFile)
+      let address = try ServedAddress.wire(listen, token: token)
+      let web = try ServedAddress.http(http ?? Setting.text(nil, "SHEAF_HTTP") ?? "127.0.0.1:7480", token: token)
+      let slots = try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
+      var logger = Logger(label: "sheaf") { _ in LineLogHandler() }
+      logger.logLevel = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: "notice")) ?? .notice
+      let worker = try LocalWorker.find()
+      let folder = try FarmFolder(Setting.text(folder, "SHEAF_FARM") ?? FarmFolder.usual)
+      let stop = StopSignals(logger: logger)
+      await stop.listen()
+      let store = try folder.store()
+      try await withJobs(in: folder, store, logger) { jobs, place in
+        let content = try ContentLocator(
+          store: store, mediaRoot: nil, contents: FileContentCache(lists: store.blocks))
+        let server = try await CoordinatorRun.bind(address, logger)
+        var configuration = CoordinatorConfiguration(
+          name: "\(ProcessEnvironment.hostName):\(server.address.port)", token: token)
+        configuration.minimumFree = 1 << 30
+        let coordinator = CoordinatorService(
+          store: jobs, content: content, configuration: configuration, logger: logger)
+        let face = HTTPFace(FarmService(coordinator), address: web, token: token, logger: logger)
+        await stop.serve {
+          await withDiscardingTaskGroup { group in
+            group.addTask { await coordinator.drain(server) }
+            group.addTask { await face.drain() }
+          }
+        }
+        let local = LocalWorker(
+          executable: worker,
+          arguments: [
+            "--coordinator", server.address.description, "--cache", folder.path("cache"), "--content-store",
+            store.directory, "--exit-with-parent",
+          ] + (slots.map { ["--slots", "\($0)"] } ?? []),
+          environment: token.map { ["SHEAF_TOKEN": $0, "SHEAF_TOKEN_FILE": nil] } ?? [:])
+        let working = Task { try await local.supervise() }
+        let failing = Task {
+          // A farm whose worker cannot run is of no use.
+          do { try await working.value } catch {
+            StandardError.write("sheaf: \(error)\n")
+            await stop.stop()
+          }
+        }
+        try await CoordinatorRun.run(coordinator, server, face, logger) { http in
+          Self.print(page: http, wire: server.address, jobs: place, isProtected: token != nil)
+        }
+        working.cancel()
+        await failing.value
+      }
+    } catch let error as SettingError {
+      throw ValidationError(error.description)
+    }
+  }
+
+  /// Opens the jobs, runs `body`, and closes them.
+  /// - Parameter body: With where they are, for a person.
+  private func withJobs(
+    in folder: FarmFolder, _ store: ContentStore, _ logger: Logger,
+    _ body: (any JobStore, String) async throws -> Void
+  ) async throws {
+    if let url = Setting.text(database, "SHEAF_DATABASE") {
+      let jobs = try await DatabaseAttempt.connect(url, LeasePolicy(), store, isReplacing: false, logger)
+      try await body(jobs, "in the database \(url.split(separator: "@").last ?? "")")
+      await jobs.close()
+      return
+    }
+    let named = Setting.text(postgres, "SHEAF_POSTGRES")
+    guard named != "none", let programs = named ?? OwnDatabase.programs() else {
+      let start = ContinuousClock.now
+      let reason = named == "none" ? "" : ": PostgreSQL's programs are not installed"
+      logger.warning("jobs are kept in memory, and lost when the farm ends")
+      try await body(
+        MemoryJobStore { start.duration(to: .now) }, "in memory only, and lost when the farm ends\(reason)")
+      return
+    }
+    let database = OwnDatabase(programs: programs, folder: folder.path("postgresql"))
+    let url = try await database.start()
+    do {
+      let jobs = try await DatabaseAttempt.connect(url, LeasePolicy(), store, isReplacing: false, logger)
+      try await body(jobs, "in \(folder.path("postgresql"))")
+      await jobs.close()
+    } catch {
+      await database.stop()
+      throw error
+    }
+    await database.stop()
+  }
+
+  private static func print(page: WireAddress, wire: WireAddress, jobs: String, isProtected: Bool) {
+    let lines = """
+      The farm runs. Its page is http://\(page)/
+      Films:   sheaf submit edit.json -o film.mp4\(wire.description == "127.0.0.1:7433" ? "" : " --coordinator \(wire)")
+      Workers: sheaf-worker --coordinator \(wire)
+      Jobs are kept \(jobs).\(isProtected ? "\nClients, workers and the page need the token." : "")
+
+      """
+    // Without a reader the farm runs all the same.
+    try? StandardOutput.write(lines)
+  }
+}
+
+/// The folder of a farm on one machine, which one process uses at a time.
+struct FarmFolder: Sendable {
+  let directory: String
+  /// Locked while the farm runs.
+  private let lock: OpenFile
+
+  /// Where a farm keeps what it has if no other folder is named.
+  static var usual: String {
+    get throws(SettingError) {
+      if geteuid() == 0 { return "/var/lib/sheaf/farm" }
+      if let data = ProcessEnvironment.value("XDG_DATA_HOME"), data.hasPrefix("/") { return data + "/sheaf/farm" }
+      guard let home = ProcessEnvironment.value("HOME"), home.hasPrefix("/") else {
+        throw SettingError("name the farm's folder with --folder or SHEAF_FARM: HOME is not set")
+      }
+      return home + "/.local/share/sheaf/farm"
+    }
+  }
+
+  init(_ path: String) throws(CommandFailure) {
+    do {
+      // Its database may be another user's, who has to find it.
+      try Directories.make(path, permissions: geteuid() == 0 ? 0o711 : 0o700)
+      directory = try Directories.resolve(path)
+      lock = try OpenFile.open(directory + "/lock", O_RDWR | O_CREAT, permissions: 0o600)
+    } catch {
+      throw CommandFailure(.work, "the farm's folder cannot be used: \(error)")
+    }
+    guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw CommandFailure(.unavailable, "another farm runs in \(directory); stop it, or name another --folder")
+    }
+  }
+
+  func path(_ name: String) -> String { "\(directory)/\(name)" }
+
+  func store() throws(CommandFailure) -> ContentStore {
+    do {
+      return try ContentStore(directory: path("store"))
+    } catch {
+      throw CommandFailure(.work, "the content store cannot be used: \(error)")
+    }
+  }
+}
