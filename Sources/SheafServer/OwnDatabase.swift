@@ -118,7 +118,8 @@ struct OwnDatabase: Sendable {
     // Ctrl-C is for the farm, which then stops its server.
     options.createSession = true
     var line = ["\(programs)/\(program)"] + arguments
-    // By a program: in a process that was forked from one with threads, the C library waits for ever to change the user.
+    // By a program: in a process that was forked from one with threads, the C library waits for ever to change the
+    // user.
     if let owner = Self.owner {
       line = ["/usr/bin/setpriv", "--reuid=\(owner.user)", "--regid=\(owner.group)", "--clear-groups", "--"] + line
     }

@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func `a client that is slow with its body, or idle, holds nothing for long`() async throws {
-    let limits = HTTPFace.Limits.with { limits in
+    let limits = HTTPLimits.with { limits in
       limits.body = .milliseconds(300)
       limits.idle = .milliseconds(500)
     }

@@ -25,7 +25,7 @@ struct TestFarm: Sendable {
   /// The media root is `media` in its folder.
   static func run<R: Sendable>(
     token: String? = nil, minimumFree: Int64 = 0, availableBytes: (@Sendable () throws -> Int64)? = nil,
-    limits: HTTPFace.Limits = HTTPFace.Limits(),
+    limits: HTTPLimits = HTTPLimits(),
     _ body: @escaping @Sendable (TestFarm) async throws -> R
   ) async throws -> R {
     let folder = try TemporaryFolder()
@@ -139,9 +139,9 @@ struct TestFarm: Sendable {
   }
 }
 
-extension HTTPFace.Limits {
-  static func with(_ change: (inout HTTPFace.Limits) -> Void) -> HTTPFace.Limits {
-    var limits = HTTPFace.Limits()
+extension HTTPLimits {
+  static func with(_ change: (inout HTTPLimits) -> Void) -> HTTPLimits {
+    var limits = HTTPLimits()
     change(&limits)
     return limits
   }

@@ -18,7 +18,7 @@ struct ContentRoutes: Sendable {
   private let bodies: BodyReader
   private let quota: Quota
 
-  init(_ farm: FarmService, _ bodies: BodyReader, _ limits: HTTPFace.Limits) {
+  init(_ farm: FarmService, _ bodies: BodyReader, _ limits: HTTPLimits) {
     self.farm = farm
     self.bodies = bodies
     quota = Quota(limits.uploads, of: "uploads")

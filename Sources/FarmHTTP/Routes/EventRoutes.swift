@@ -19,7 +19,7 @@ struct EventRoutes: Sendable {
   private let quota: Quota
   private let comment: Duration
 
-  init(_ farm: FarmService, _ feed: EventFeed, _ limits: HTTPFace.Limits) {
+  init(_ farm: FarmService, _ feed: EventFeed, _ limits: HTTPLimits) {
     self.farm = farm
     self.feed = feed
     comment = limits.comment

@@ -22,12 +22,60 @@ package enum AssetProbe {
       let table = try CubeFile(source, name: name)
       return AssetDescription(container: "cube", duration: .zero, tracks: [], colourTable: table.format)
     }
+    try requireReadable(source, name)
+    let reading = try read(source, name, liveness)
+    var found = try findings(reading, source, liveness)
+    let hasMedia = found.tracks.contains { $0.type == .video || $0.type == .audio }
+    guard hasMedia || !reading.scans.scripts.isEmpty else {
+      throw found.refusal
+        ?? MediaError(
+          .unsupported, operation: "probing", subject: name, message: "it has no video track and no audio track")
+    }
+    let demuxer = reading.demuxer
+    let zero = try zero(reading, found.tracks, source)
+    var description = try finish(&found.tracks, zero: zero, reading.scans.scripts, hasMedia: hasMedia, demuxer)
+    if !found.failures.isEmpty { description.failures = found.failures }
+    if demuxer.formatName.hasPrefix("matroska") { description.placeTimecode() }
+    description.byteCount = source.byteCount
+    description.attachedPictures = attachedPictures(demuxer)
+    description.attachments = attachments(demuxer)
+    description.chapters = chapters(demuxer, zero: zero)
+    if description.duration > .zero {
+      description.bitRate = Int(
+        exactly: (Double(source.byteCount) * 8 / description.duration.approximateSeconds).rounded())
+    }
+    // libavformat takes the header of another file for a tag, and ends there or skips what it seems to hold.
+    if demuxer.formatName == "flv" { description.unreadBytes = try secondFile(source, from: reading.end) }
+    return description
+  }
+
+  /// Throws why a file that libavformat would open cannot be used.
+  private static func requireReadable(_ source: any ByteSource, _ name: String) throws(MediaError) {
     if try isAnimatedWebP(source) {
       throw MediaError(
         .unsupported, operation: "probing", subject: name,
         message: "it is an animated WebP picture, which cannot be decoded; use an animated PNG or a video with alpha")
     }
     if try MovieClaims.concern(source) { try MovieClaims.check(source, name: name) }
+  }
+
+  /// What reading all packets of a file has shown.
+  private struct Reading {
+    var demuxer: Demuxer
+    var scans: TrackScans
+    /// Where timestamps start anew, by the stream's index. Those of `demuxer` are corrected.
+    var discontinuities: [Int: [Discontinuity]]
+    /// Whether the file is of the mov family.
+    var isMovie: Bool
+    /// The index of such a file.
+    var movie: MovieTracks?
+    /// Where the last packet that was read ends, in bytes.
+    var end: Int64
+  }
+
+  private static func read(
+    _ source: any ByteSource, _ name: String, _ liveness: Liveness?
+  ) throws(MediaError) -> Reading {
     let format = try SubRipCheck.isOne(source, name: name) ? "srt" : nil
     var demuxer = try Demuxer(source, name: name, format: format, liveness: liveness)
     var places = DiscontinuityScan(demuxer)
@@ -41,17 +89,33 @@ package enum AssetProbe {
       scans = try scan(demuxer, liveness) { (_, _) throws(MediaError) in }
     }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
-    let movie = isMovie ? try MovieTracks(source) : nil
-    var findings: [TrackFinding] = []
-    var refusal: MediaError?
+    return Reading(
+      demuxer: demuxer, scans: scans, discontinuities: discontinuities, isMovie: isMovie,
+      movie: isMovie ? try MovieTracks(source) : nil, end: places.end)
+  }
+
+  /// The tracks of a file, and those that cannot be described.
+  private struct Findings {
+    var tracks: [TrackFinding] = []
     var failures: [TrackFailure] = []
+    /// The error of the first of `failures`.
+    var refusal: MediaError?
+  }
+
+  private static func findings(
+    _ reading: Reading, _ source: any ByteSource, _ liveness: Liveness?
+  ) throws(MediaError) -> Findings {
+    let (demuxer, scans) = (reading.demuxer, reading.scans)
+    var found = Findings()
     for case let stream? in demuxer.streams {
       guard let type = scans.type(of: stream) else { continue }
       var finding = try TrackFinding(
-        stream, type: type, takesDefaultAsEnabled: isMovie || demuxer.formatName.hasPrefix("matroska"))
-      finding.description.discontinuities = discontinuities[finding.index]
-      let index = movie?[Int(stream.pointee.id)]
-      if let movie, let index { finding.description.misplayedEdits = EditListScan.misplayedEdits(index, of: movie) }
+        stream, type: type, takesDefaultAsEnabled: reading.isMovie || demuxer.formatName.hasPrefix("matroska"))
+      finding.description.discontinuities = reading.discontinuities[finding.index]
+      let index = reading.movie?[Int(stream.pointee.id)]
+      if let movie = reading.movie, let index {
+        finding.description.misplayedEdits = EditListScan.misplayedEdits(index, of: movie)
+      }
       finding.description.alternateGroup = index?.alternateGroup
       do throws(MediaError) {
         switch type {
@@ -69,42 +133,28 @@ package enum AssetProbe {
           finding.add(scans.extent(of: stream))
           if let extent = try scans.captions(of: stream)?.extent { (finding.start, finding.end) = extent }
         }
-        findings.append(finding)
+        found.tracks.append(finding)
       } catch {
         if error.code == .io || error.code == .outOfMemory { throw error }
-        refusal = refusal ?? error
-        failures.append(
+        found.refusal = found.refusal ?? error
+        found.failures.append(
           TrackFailure(
             index: finding.index, type: type, codec: finding.description.codec, message: error.message))
       }
     }
-    let hasMedia = findings.contains { $0.type == .video || $0.type == .audio }
-    let scripts = scans.scripts
-    guard hasMedia || !scripts.isEmpty else {
-      throw refusal
-        ?? MediaError(
-          .unsupported, operation: "probing", subject: name, message: "it has no video track and no audio track")
-    }
-    let isFragmented = isMovie ? try hasFragments(source) : false
+    return found
+  }
+
+  /// Time zero of a file: see `AssetProbe`.
+  private static func zero(
+    _ reading: Reading, _ tracks: [TrackFinding], _ source: any ByteSource
+  ) throws(MediaError) -> Rational {
+    guard reading.isMovie, try !hasFragments(source) else { return try earliestStart(tracks) }
     // Of sound without an edit list the encoder's delay is stated in iTunes' metadata, if it is.
-    let isPlacedByEdits = findings.contains { finding in
-      finding.type == .video || finding.description.id.flatMap { movie?[$0]?.editList } != nil
+    let isPlacedByEdits = tracks.contains { finding in
+      finding.type == .video || finding.description.id.flatMap { reading.movie?[$0]?.editList } != nil
     }
-    let zero = isMovie && !isFragmented && isPlacedByEdits ? .zero : try earliestStart(findings)
-    var description = try finish(&findings, zero: zero, scripts, hasMedia: hasMedia, demuxer)
-    if !failures.isEmpty { description.failures = failures }
-    if demuxer.formatName.hasPrefix("matroska") { description.placeTimecode() }
-    description.byteCount = source.byteCount
-    description.attachedPictures = attachedPictures(demuxer)
-    description.attachments = attachments(demuxer)
-    description.chapters = chapters(demuxer, zero: zero)
-    if description.duration > .zero {
-      description.bitRate = Int(
-        exactly: (Double(source.byteCount) * 8 / description.duration.approximateSeconds).rounded())
-    }
-    // libavformat takes the header of another file for a tag, and ends there or skips what it seems to hold.
-    if demuxer.formatName == "flv" { description.unreadBytes = try secondFile(source, from: places.end) }
-    return description
+    return isPlacedByEdits ? .zero : try earliestStart(tracks)
   }
 
   /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks.

@@ -87,6 +87,28 @@ package enum AudioRenderer {
     _ task: AudioTask, inputs: [String: any ByteSource], into open: () throws(RenderError) -> [AudioPieceEncoder],
     liveness: Liveness?, progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
+    try check(task)
+    let damage = DamageLog()
+    let outputs = try open()
+    // Whole frames of each encoder.
+    let frames = outputs.map(\.frameSize).reduce(1) { leastCommonMultiple($0, $1) }
+    let mix = FilmMix(task: task, inputs: inputs, liveness: liveness, blockSize: frames * max(1, blockSize / frames))
+    if let loudness = task.loudness {
+      try encode(mix, to: outputs, with: loudness, damage, progress)
+    } else {
+      try mix.forEachBlock(Mastering(), damage: damage) { (block, samples) throws(RenderError) in
+        for output in outputs { try output.encode(block, count: samples.count) }
+        progress(samples.upperBound)
+      }
+      for output in outputs { _ = try output.end() }
+    }
+    for output in outputs { try output.finish(damage.damage) }
+    if task.loudness != nil { progress(task.sampleCount) }
+    return damage.damage
+  }
+
+  /// Throws if a task has numbers that nothing can be rendered with.
+  private static func check(_ task: AudioTask) throws(RenderError) {
     let channelCounts = AudioSettings.channelCounts
     guard task.encoder.sampleRate > 0, channelCounts.contains(task.encoder.channels), task.sampleCount >= 0 else {
       throw RenderError(
@@ -98,20 +120,15 @@ package enum AudioRenderer {
     guard firstSample >= 0, !firstSample.addingReportingOverflow(task.sampleCount).overflow else {
       throw RenderError(.task, "\(task.sampleCount) samples from sample \(firstSample) on cannot be rendered")
     }
-    let damage = DamageLog()
-    let outputs = try open()
-    // Whole frames of each encoder.
-    let frames = outputs.map(\.frameSize).reduce(1) { leastCommonMultiple($0, $1) }
-    let mix = FilmMix(task: task, inputs: inputs, liveness: liveness, blockSize: frames * max(1, blockSize / frames))
-    guard let loudness = task.loudness else {
-      try mix.forEachBlock(Mastering(), damage: damage) { (block, samples) throws(RenderError) in
-        for output in outputs { try output.encode(block, count: samples.count) }
-        progress(samples.upperBound)
-      }
-      for output in outputs { _ = try output.end() }
-      for output in outputs { try output.finish(damage.damage) }
-      return damage.damage
-    }
+  }
+
+  /// Encodes a mix that is brought to a loudness, in as many passes as it takes: first the mix is measured, then each
+  /// output is encoded and heard, until what it encodes has the loudness too.
+  private static func encode(
+    _ mix: FilmMix, to outputs: [AudioPieceEncoder], with loudness: LoudnessTarget, _ damage: DamageLog,
+    _ progress: (Int64) -> Void
+  ) throws(RenderError) {
+    let task = mix.task
     var passes = RenderPasses(sampleCount: task.sampleCount)
     var unchanged: LoudnessMeter?
     func mastering(
@@ -165,9 +182,6 @@ package enum AudioRenderer {
         try output.begin()
       }
     }
-    for output in outputs { try output.finish(damage.damage) }
-    progress(task.sampleCount)
-    return damage.damage
   }
 
   private static func leastCommonMultiple(_ a: Int, _ b: Int) -> Int {

@@ -10,41 +10,15 @@ package import Wire
 /// The HTTP face of a coordinator: `docs/openapi.yaml` describes it. It decodes a request, calls `FarmService`, and
 /// encodes what that answers.
 package struct HTTPFace: Sendable {
-  /// The bounds within which clients may use it.
-  package struct Limits: Sendable {
-    /// Further connections wait until one is closed.
-    package var connections = 4096
-    /// How long a connection may be idle, and how long a part of a request may take.
-    package var idle = Duration.seconds(60)
-    /// How long a client may take nothing of a reply before its connection is closed.
-    package var stall = Duration.seconds(30)
-    /// How long the body of a request may take that is read whole.
-    package var body = Duration.seconds(60)
-    /// The most bytes of a request's header.
-    package var header = 32 << 10
-    /// Between two comments of a stream of events.
-    package var comment = Duration.seconds(15)
-    /// The streams of events that are open at a time.
-    package var streams = 2000
-    /// The uploads that are under way at a time.
-    package var uploads = 64
-    /// The bodies that are read and carried out at a time.
-    package var bodies = 16
-    /// The inspections that are under way at a time: `check`, `plan`, `probe` and stills.
-    package var inspections = 16
-
-    package init() {}
-  }
-
   private let address: WireAddress
   private let responder: Responder
-  private let limits: Limits
+  private let limits: HTTPLimits
   private let logger: Logger
   private let running = Running()
 
   /// - Parameter token: The farm's. Nil: every client that can connect may do everything.
   package init(
-    _ farm: FarmService, address: WireAddress, token: String?, limits: Limits = Limits(), logger: Logger
+    _ farm: FarmService, address: WireAddress, token: String?, limits: HTTPLimits = HTTPLimits(), logger: Logger
   ) {
     self.address = address
     self.limits = limits

@@ -13,12 +13,12 @@ struct Responder: Sendable {
   let events: EventFeed
   private let farm: FarmService
   private let access: Access
-  private let limits: HTTPFace.Limits
+  private let limits: HTTPLimits
   private let logger: Logger
   private let table: RouteTable
   private let measurements: Measurements
 
-  init(_ farm: FarmService, access: Access, limits: HTTPFace.Limits, logger: Logger) {
+  init(_ farm: FarmService, access: Access, limits: HTTPLimits, logger: Logger) {
     self.farm = farm
     self.access = access
     self.limits = limits
