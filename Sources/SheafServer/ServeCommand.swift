@@ -31,7 +31,8 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The address of the HTTP API, such as 127.0.0.1:8080; the default is none. [SHEAF_HTTP]", valueName: "host:port"))
+      "The address of the HTTP API and of the page, such as 127.0.0.1:8080; the default is none. [SHEAF_HTTP]",
+      valueName: "host:port"))
   var http: String?
 
   @Option(
@@ -157,7 +158,7 @@ struct ServeCommand: AsyncParsableCommand {
       if let face {
         group.addTask {
           do {
-            try await face.run { logger.notice("HTTP API", metadata: ["address": "http://\($0)"]) }
+            try await face.run { logger.notice("HTTP API and page", metadata: ["address": "http://\($0)/"]) }
           } catch let error as WireError {
             throw CommandFailure(.unavailable, "\(error); choose another with --http")
           }

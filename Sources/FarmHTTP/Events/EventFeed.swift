@@ -26,6 +26,10 @@ actor EventFeed {
     var jobs: [JobStatus]
     var workers: [WorkerStatus]
     var notices: [String]
+    /// The newest of what has happened before, oldest first.
+    var history: [FarmEventReport]
+    /// The coordinator's clock, in seconds since 1970.
+    var time: Double
   }
 
   private struct Deleted: Encodable {
@@ -41,6 +45,8 @@ actor EventFeed {
   private static let newestJobs = 200
   /// The most jobs that are followed in one state that has not ended.
   private static let mostOfState = 1000
+  /// The events that a watcher gets of the time before it came.
+  private static let longestHistory = 2000
   /// Between two looks at the store, at least and at most.
   private static let (shortestPause, longestPause) = (Duration.milliseconds(250), Duration.seconds(1))
   /// How long the farm is looked at when nobody watches any more, so that a watcher may come back.
@@ -53,6 +59,8 @@ actor EventFeed {
   private var jobs: [String: JobStatus] = [:]
   private var workers: [WorkerStatus] = []
   private var notices: [String] = []
+  /// Kept whether somebody watches or not, so that a page shows what happened before it was opened.
+  private var history: [FarmEventReport] = []
   private var watchers = 0
   private var lastWatched: ContinuousClock.Instant?
   /// Whether `jobs` and `workers` are those of the farm.
@@ -79,10 +87,22 @@ actor EventFeed {
 
   private func follow() async {
     for await event in farm.events() {
+      let report = FarmEventReport(event, time: Self.now)
+      remember(report)
       guard isCurrent else { continue }
-      append("event", FarmEventReport(event))
+      append("event", report)
       await signal.signal()
     }
+  }
+
+  private static var now: Double { Date.now.timeIntervalSince1970 }
+
+  private func remember(_ report: FarmEventReport) {
+    // In steps, because the array moves when its first elements are removed.
+    if history.count >= Self.longestHistory * 5 / 4 {
+      history.removeFirst(history.count - Self.longestHistory + 1)
+    }
+    history.append(report)
   }
 
   private func keepLooking() async {
@@ -174,9 +194,9 @@ actor EventFeed {
     guard isCurrent, !hasEnded else { return nil }
     if let encoded, encoded.number == ring.last { return (EventID(feed: feed, number: ring.last), encoded.data) }
     let newest = jobs.values.sorted { $0.submittedSecondsAgo < $1.submittedSecondsAgo }
-    guard
-      let data = try? JSONCoding.encoder.encode(Snapshot(jobs: newest, workers: workers, notices: notices))
-    else { return nil }
+    let snapshot = Snapshot(
+      jobs: newest, workers: workers, notices: notices, history: history.suffix(Self.longestHistory), time: Self.now)
+    guard let data = try? JSONCoding.encoder.encode(snapshot) else { return nil }
     encoded = (ring.last, [UInt8](data))
     return (EventID(feed: feed, number: ring.last), [UInt8](data))
   }
