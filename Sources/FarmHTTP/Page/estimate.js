@@ -42,7 +42,8 @@ export function phase(job) {
 
 /**
  * When a job will have ended. A number is given only where the past supports it: a twentieth of the frames are made,
- * and the job did not stand still. Frames that were known when the job was planned count as no work.
+ * and the job did not stand still. Frames that were known when the job was planned count as no work. Of the mean speed
+ * and the speed of the last time the slower one counts, because the last segments leave slots empty.
  * @returns {{ seconds: number | null, reason: string }}
  */
 export function remaining(job, time) {
@@ -56,7 +57,9 @@ export function remaining(job, time) {
   if (share < 0.05 || elapsed < 2) return { seconds: null, reason: "not known yet" };
   const rendered = job.segmentsTotal > 0 ? share - job.segmentsCached / job.segmentsTotal : share;
   if (rendered < 0.03) return { seconds: null, reason: "not known yet" };
-  return { seconds: Math.max(1, elapsed * (1 - share) / rendered - since * 0.5), reason: "" };
+  const lately = job.recent?.rate(time) ?? 0;
+  const byLately = lately > 0 && elapsed > job.recent.window ? (job.framesTotal - job.framesDone) / lately : 0;
+  return { seconds: Math.max(1, elapsed * (1 - share) / rendered, byLately), reason: "" };
 }
 
 /** Two digits, as more would not be true: "about 40 s", "about 12 min". */

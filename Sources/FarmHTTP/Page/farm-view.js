@@ -74,7 +74,7 @@ function makeFigures() {
       if (!farm.hasState) return;
       const time = now();
       const slots = farm.workers.reduce((sum, worker) => sum + worker.slots, 0);
-      const busy = farm.workers.reduce((sum, worker) => sum + worker.busy, 0);
+      const busy = farm.workers.reduce((sum, worker) => sum + Math.min(worker.busy, worker.slots), 0);
       const paused = farm.workers.filter(worker => worker.paused).length;
       const failures = farm.happenings.filter(event =>
         (event.event === "taskFailed" || event.event === "leaseExpired") && event.time > time - 3600).length;

@@ -28,8 +28,9 @@ export class Filmstrip {
   set(segments) {
     if (segments.length === 0) return;
     const frames = segments.at(-1).end;
-    const number = Math.max(4, Math.min(12, Math.floor((this.node.clientWidth || 1000) / 112)));
-    const places = Array.from({ length: Math.min(number, frames) }, (_, index) => {
+    this.number ??= window.innerWidth < 600 ? 4 : window.innerWidth < 1200 ? 8 : 12;
+    const number = Math.min(this.number, frames);
+    const places = Array.from({ length: number }, (_, index) => {
       const frame = Math.floor((index + 0.5) / number * frames);
       const segment = segments.findLast(candidate => candidate.first <= frame) ?? segments[0];
       return { frame, isThere: segment.task.state === "done" };

@@ -117,7 +117,8 @@ function makeHead(id) {
       setText(part, isOpen(job) ? job.state === "probing" ? "" : percent(progress(job)) : "");
       setText(what, told(job));
       const left = remaining(job, now());
-      setText(eta, !isOpen(job) ? "" : left.seconds ? `${roughly(left.seconds)} left` : left.reason ? `Time left: ${left.reason}` : "");
+      setText(eta, !isOpen(job) ? "" : left.seconds ? `${roughly(left.seconds)} left` : !job.waitsFor && left.reason ? `Time left: ${left.reason}` : "");
+      setHidden(line, [part, what, eta].every(node => node.textContent === ""));
       reconcile(facts, factsOf(job, id), fact => fact.name,
         fact => element("div", {}, element("dt", { text: fact.name }), element("dd")),
         (node, fact) => {

@@ -39,10 +39,10 @@ class NewJob {
     this.verdict = element("p.verdict", { role: "status" });
     this.problems = element("ul.findings");
     this.media = element("ul.media");
-    this.mediaEmpty = element("p.empty", { text: "The document names no media." });
-    this.name = element("input", { id: "job-name", type: "text", placeholder: "As its film" });
+    this.mediaEmpty = element("p.empty", { text: "None yet: drop files anywhere on this page." });
+    this.name = element("input", { id: "job-name", type: "text", placeholder: "Optional" });
     this.priority = element("input", { id: "job-priority", type: "number", value: "0", step: "1" });
-    this.segment = element("input", { id: "job-segment", type: "text", placeholder: "As the farm has it", inputmode: "decimal" });
+    this.segment = element("input", { id: "job-segment", type: "text", placeholder: "Optional", inputmode: "decimal" });
     this.submit = element("button.primary", { type: "button", text: "Submit", onclick: () => this.send() });
     const picker = element("input", { type: "file", multiple: true, id: "files", class: "visually-hidden", tabindex: "-1", "aria-hidden": "true" });
     picker.addEventListener("change", () => {

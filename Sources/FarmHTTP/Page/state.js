@@ -64,7 +64,11 @@ export function takeJob(status) {
     }
     if (known.outputs && !status.outputs) status.outputs = known.outputs;
   }
-  if (known && status.framesDone > known.framesDone) farm.frames.add(time, status.framesDone - known.framesDone);
+  status.recent = known?.recent ?? new RateMeter(15);
+  if (known && status.framesDone > known.framesDone) {
+    farm.frames.add(time, status.framesDone - known.framesDone);
+    status.recent.add(time, status.framesDone - known.framesDone);
+  }
   farm.jobs.set(status.job, status);
   return status;
 }

@@ -119,9 +119,15 @@ export class Timeline {
     context.clearRect(0, 0, width, height);
     context.font = `12px ${palette.font}`;
     context.textBaseline = "middle";
+    context.save();
+    context.beginPath();
+    context.rect(0, axis, width, height - axis);
+    context.clip();
     this.paintRows(context, palette, rows);
+    context.restore();
+    this.paintGrid(context, palette);
     this.paintBars(context, palette, rows);
-    this.paintAxis(context, palette);
+    this.paintPresent(context, palette);
   }
 
   paintRows(context, palette, rows) {
@@ -142,7 +148,7 @@ export class Timeline {
       context.fillText(clipped(context, row.name, labels - 14), 2, top + laneHeight / 2 + 1);
       if (row.height > laneHeight) {
         context.fillStyle = row.status?.paused ? palette.warn : palette.dim;
-        const words = row.status ? row.status.paused ? "paused" : `${row.status.busy} of ${row.status.slots}` : "gone";
+        const words = row.status ? row.status.paused ? "paused" : `${Math.min(row.status.busy, row.status.slots)} of ${row.status.slots}` : "gone";
         context.fillText(words, 2, top + laneHeight * 1.5);
       }
     }
@@ -195,11 +201,10 @@ export class Timeline {
     context.globalAlpha = 1;
   }
 
-  paintAxis(context, palette) {
+  /** The times: lines under the bars, and their texts above. */
+  paintGrid(context, palette) {
     const { width, height, x, left, right, labels } = this.geometry;
-    context.fillStyle = palette.panel;
-    context.fillRect(0, 0, width, axis);
-    const step = steps.find(candidate => candidate * this.geometry.scale >= 84) ?? 86_400;
+    const step = steps.find(candidate => candidate * this.geometry.scale >= 76) ?? 86_400;
     const offset = new Date(left * 1000).getTimezoneOffset() * 60;
     context.textAlign = "center";
     for (let time = Math.ceil((left - offset) / step) * step + offset; time <= right; time += step) {
@@ -207,14 +212,17 @@ export class Timeline {
       context.fillStyle = palette.line;
       context.fillRect(Math.round(place), axis - 4, 1, height);
       context.fillStyle = palette.dim;
-      if (place > labels + 30 && place < width - 30) context.fillText(tickText(time, step), place, axis / 2 - 1);
+      if (place > labels + 28 && place < width - 28) context.fillText(tickText(time, step), place, axis / 2 - 1);
     }
     context.textAlign = "left";
+  }
+
+  paintPresent(context, palette) {
+    const { width, height, x, labels } = this.geometry;
     const edge = x(now());
-    if (edge >= labels && edge <= width) {
-      context.fillStyle = palette.accent;
-      context.fillRect(Math.round(edge), axis - 6, 1.5, height);
-    }
+    if (edge < labels || edge > width) return;
+    context.fillStyle = palette.accent;
+    context.fillRect(Math.round(edge), axis - 6, 1.5, height);
   }
 
   // Moving
@@ -342,7 +350,7 @@ function tickText(time, step) {
   if (step < 1) return `${date.getSeconds()}.${Math.floor(date.getMilliseconds() / 100)}`;
   const options = step >= 86_400
     ? { month: "short", day: "numeric" }
-    : { hour: "2-digit", minute: "2-digit", ...(step < 60 ? { second: "2-digit" } : {}) };
+    : { hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...(step < 60 ? { second: "2-digit" } : {}) };
   return new Intl.DateTimeFormat(undefined, options).format(date);
 }
 

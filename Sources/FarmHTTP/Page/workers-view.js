@@ -7,6 +7,8 @@ import { farm, now, onChange } from "./state.js";
 const columns = ["Worker", "Load", "State", "Tasks done", "Failed", "Frames a slot second", "Against the others",
   "Connected since", "Memory a task", "Build"];
 
+// A worker may have a task more than it has slots, such as one that it only probes with: it is busy all the same.
+
 /** Ends that count as no failure of the worker. */
 const harmless = new Set(["running", "done", "superseded", "stopped", "unknown"]);
 
@@ -83,7 +85,7 @@ function fillRow(row, worker, history, median) {
   setHidden(meter, Boolean(worker.isGone));
   meter.max = Math.max(1, worker.slots ?? 1);
   meter.value = worker.busy ?? 0;
-  setText(words, worker.isGone ? "" : `${worker.busy} of ${worker.slots}`);
+  setText(words, worker.isGone ? "" : `${Math.min(worker.busy, worker.slots)} of ${worker.slots}`);
   setText(state, worker.isGone ? "gone" : worker.paused ? `paused: ${worker.paused}` : worker.busy > 0 ? "works" : "idle");
   state.classList.toggle("warn", Boolean(worker.paused));
   setText(done, count(history?.done ?? 0));
