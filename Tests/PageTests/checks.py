@@ -127,8 +127,8 @@ def submission(page, farm):
     files = {"edit.json": document().encode(), "flower.mp4": media}
     drop(page, files)
     eventually("the second part", lambda: page.evaluate("1") and len(sent) == 2)
-    page.unroute_all(behavior="ignoreErrors")
     page.reload()
+    page.unroute_all(behavior="ignoreErrors")
     expect(page.get_by_role("textbox", name="Document")).to_have_value(document())
     offsets = []
     page.on("request", lambda request: offsets.append(request.headers.get("upload-offset")) if request.method == "PATCH" else 0)
