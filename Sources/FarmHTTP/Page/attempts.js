@@ -10,7 +10,7 @@ export class AttemptLog {
   constructor() {
     this.attempts = [];
     this.open = new Map();
-    /** By name: `{ lanes, pauses: [{ start, end, reason }], isAway }`. */
+    /** By name: `{ lanes, pauses: [{ start, end, reason }], isAway, awayID }`. */
     this.workers = new Map();
     this.doneTimes = [];
   }
@@ -18,7 +18,7 @@ export class AttemptLog {
   worker(name) {
     let found = this.workers.get(name);
     if (!found) {
-      found = { name, lanes: [], pauses: [], isAway: false };
+      found = { name, lanes: [], pauses: [], isAway: false, awayID: null };
       this.workers.set(name, found);
     }
     return found;
@@ -98,8 +98,8 @@ export class AttemptLog {
       case "jobDeleted":
         for (const attempt of this.runningOf(event.job)) this.finish(attempt, attempt.end ?? time, "stopped");
         break;
-      case "workerConnected": this.connected(event.name); break;
-      case "workerDisconnected": this.disconnected(event.name, time); break;
+      case "workerConnected": this.connected(event.name, event.worker); break;
+      case "workerDisconnected": this.disconnected(event.name, event.worker, time); break;
       case "workerPaused":
         this.worker(event.name).pauses.push({ start: time, end: null, reason: event.reason ?? "" });
         break;
@@ -112,24 +112,29 @@ export class AttemptLog {
   }
 
   /** Its tasks may go on: a worker that comes back in time reports them. Until then their bars do not grow. */
-  disconnected(name, time) {
+  disconnected(name, id, time) {
     const worker = this.worker(name);
     worker.isAway = true;
+    worker.awayID = id;
     this.endPause(name, time);
-    for (const attempt of worker.lanes) {
-      if (!attempt) continue;
+    worker.lanes.forEach((attempt, lane) => {
+      if (!attempt) return;
       attempt.end = time;
       attempt.outcome = "away";
-    }
+      worker.lanes[lane] = null;
+    });
   }
 
-  connected(name) {
+  /** @param {string} id A program that was started anew has another one, and has nothing of what ran before. */
+  connected(name, id) {
     const worker = this.worker(name);
     worker.isAway = false;
-    for (const attempt of worker.lanes) {
-      if (attempt?.outcome !== "away") continue;
+    if (worker.awayID !== id) return;
+    for (const attempt of [...this.open.values()].flat()) {
+      if (attempt.worker !== name || attempt.outcome !== "away") continue;
       attempt.end = null;
       attempt.outcome = "running";
+      worker.lanes[attempt.lane] ??= attempt;
     }
   }
 
@@ -165,7 +170,7 @@ export class AttemptLog {
       if (attempt.end !== null && attempt.outcome !== "away") continue;
       const lanes = this.worker(attempt.worker).lanes;
       while (lanes.length <= attempt.lane) lanes.push(null);
-      lanes[attempt.lane] = attempt;
+      if (attempt.end === null) lanes[attempt.lane] = attempt;
       const key = `${attempt.job}/${attempt.ordinal}`;
       this.open.set(key, [...(this.open.get(key) ?? []), attempt]);
     }

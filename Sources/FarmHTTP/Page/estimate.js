@@ -5,6 +5,7 @@ export class RateMeter {
   constructor(window = 30) {
     this.window = window;
     this.samples = [];
+    this.start = null;
   }
 
   add(time, amount) {
@@ -12,11 +13,12 @@ export class RateMeter {
     while (this.samples.length > 0 && this.samples[0].time < time - 2 * this.window) this.samples.shift();
   }
 
-  /** Over the whole window, so that it falls to 0 where nothing comes. */
+  /** Over the whole window, so that it falls to 0 where nothing comes; at the beginning over the time since then. */
   rate(time) {
+    this.start ??= time;
     let sum = 0;
     for (const sample of this.samples) if (sample.time > time - this.window) sum += sample.amount;
-    return sum / this.window;
+    return sum / Math.min(this.window, Math.max(5, time - this.start));
   }
 }
 
@@ -25,7 +27,8 @@ export function progress(job) {
   if (job.state === "done") return 1;
   if (job.state === "probing") return 0;
   if (job.state === "measuring") return job.measuredTotal > 0 ? job.measuredDone / job.measuredTotal : 0;
-  return job.framesTotal > 0 ? job.framesDone / job.framesTotal : 0;
+  // The film is put together after its last frame.
+  return job.framesTotal > 0 ? Math.min(0.995, job.framesDone / job.framesTotal) : 0;
 }
 
 /** What a job does, in words. */
@@ -53,7 +56,7 @@ export function remaining(job, time) {
   const since = time - job.heardAt;
   const elapsed = (job.renderingSeconds ?? 0) + since;
   const share = progress(job);
-  if (share >= 1) return { seconds: null, reason: "moments" };
+  if (job.framesDone >= job.framesTotal) return { seconds: null, reason: "moments" };
   if (share < 0.05 || elapsed < 2) return { seconds: null, reason: "not known yet" };
   const rendered = job.segmentsTotal > 0 ? share - job.segmentsCached / job.segmentsTotal : share;
   if (rendered < 0.03) return { seconds: null, reason: "not known yet" };

@@ -66,15 +66,20 @@ export class Timeline {
   /** The rows: connected workers by name, then those that are gone and have bars within what is seen. */
   rows() {
     const names = new Map(farm.workers.map(worker => [worker.name, worker]));
-    const left = this.rightTime - this.span;
+    const right = this.rightTime;
+    const left = right - this.span;
+    // A worker may have a task more than it has slots while it publishes a result.
+    const used = new Map();
     for (const attempt of farm.log.attempts) {
-      if (!names.has(attempt.worker) && (attempt.end ?? Infinity) > left) names.set(attempt.worker, null);
+      if ((attempt.end ?? Infinity) < left || attempt.start > right) continue;
+      if (!names.has(attempt.worker)) names.set(attempt.worker, null);
+      used.set(attempt.worker, Math.max(used.get(attempt.worker) ?? 0, attempt.lane + 1));
     }
     let top = axis + 4;
     return [...names].sort(([a, one], [b, other]) => (one === null) - (other === null) || a.localeCompare(b))
       .map(([name, status]) => {
         const seen = farm.log.workers.get(name);
-        const lanes = Math.max(status?.slots ?? 1, Math.min(seen?.lanes.length ?? 1, 64), 1);
+        const lanes = Math.max(status?.slots ?? 1, Math.min(used.get(name) ?? 1, 64));
         const row = { name, status, lanes, top, height: lanes * laneHeight, pauses: seen?.pauses ?? [] };
         top += row.height + gap;
         return row;
