@@ -7,7 +7,7 @@ RELEASE := .build/release
 SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
 C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 
-.PHONY: setup build release release-local demo gallery test quick lint format bench chaos exactness clean
+.PHONY: setup build release release-local demo gallery test page-test quick lint format bench chaos exactness clean
 
 setup: ## install the system packages that are missing
 	@scripts/install-packages build test
@@ -34,13 +34,19 @@ gallery: release-local ## render the pictures of docs/gallery.md again
 	scripts/gallery
 
 test: setup ## every test, with a throwaway PostgreSQL; T=Segmenter: those of one room
-	@scripts/http-tools # schemathesis and openapi-python-client, from PyPI
+	@scripts/http-tools # what tests of the HTTP API and of the page need, from PyPI
 	swift build --product sheaf
 	swift build --product sheaf-worker
 	swift build --product sheaf-server
 	# Not --build-tests, which would also compile every tool of every dependency.
 	SHEAF_TEST_ROOMS=$(T) swift build --product sheafPackageTests
 	scripts/test $(T)
+
+page-test: setup ## the page in Chromium, on a farm of its own
+	@scripts/http-tools
+	swift build --product sheaf-worker
+	swift build --product sheaf-server
+	pg_virtualenv -t -o fsync=off .build/http-tools/bin/python Tests/PageTests/run
 
 # The rooms whose tests compute in one process.
 QUICK := CompositionModel,EditDocument,Segmenter,Jobs,Wire,ContentStorage,SystemSupport

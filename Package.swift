@@ -139,6 +139,7 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
       ],
+      resources: [.embedInCode("Page")],
       swiftSettings: strict),
     // A coordinator and a worker of this machine, for commands that need no farm.
     .target(

@@ -9,6 +9,8 @@ package struct FarmEventReport: Sendable, Hashable, Codable {
   }
 
   package var event: Name
+  /// When the coordinator saw it, in seconds since 1970.
+  package var time = 0.0
   /// Nil: it is about no job.
   package var job: String?
   /// The job's name, or the worker's, for people.
@@ -49,7 +51,13 @@ package struct FarmEventReport: Sendable, Hashable, Codable {
     self.worker = worker.id
   }
 
-  package init(_ event: FarmEvent) {
+  /// - Parameter time: When it was seen, in seconds since 1970.
+  package init(_ event: FarmEvent, time: Double) {
+    self.init(event)
+    self.time = time
+  }
+
+  private init(_ event: FarmEvent) {
     switch event {
     case .jobSubmitted(let job, let name, _, _): self.init(.jobSubmitted, job: job, name: name)
     case .jobPlanned(let job, let name, let tasks, let cached, _, let seconds, _):

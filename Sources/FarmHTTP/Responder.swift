@@ -31,7 +31,7 @@ struct Responder: Sendable {
     table = RouteTable(
       JobRoutes(farm, bodies).routes + FilmRoutes(farm).routes + StillRoutes(farm, stills).routes
         + EventRoutes(farm, feed, limits).routes + ContentRoutes(farm, bodies, limits).routes
-        + DocumentRoutes(farm, inspected).routes + FarmRoutes(farm, measurements).routes)
+        + DocumentRoutes(farm, inspected).routes + FarmRoutes(farm, measurements).routes + PageRoutes().routes)
     self.measurements = measurements
     events = feed
   }

@@ -35,7 +35,7 @@ enum CoordinatorRun {
         group.addTask {
           do {
             try await face.run { address in
-              logger.notice("HTTP API", metadata: ["address": "http://\(address)"])
+              logger.notice("HTTP API and page", metadata: ["address": "http://\(address)/"])
               listening(address)
             }
           } catch let error as WireError {

@@ -31,7 +31,8 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The address of the HTTP API, such as 127.0.0.1:8080; the default is none. [SHEAF_HTTP]", valueName: "host:port"))
+      "The address of the HTTP API and of the page, such as 127.0.0.1:8080; the default is none. [SHEAF_HTTP]",
+      valueName: "host:port"))
   var http: String?
 
   @Option(

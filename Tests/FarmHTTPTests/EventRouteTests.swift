@@ -28,6 +28,25 @@ import Testing
     }
   }
 
+  @Test func `the whole state has what happened before anybody watched, with its times`() async throws {
+    try await TestFarm.run { farm in
+      let before = Date().timeIntervalSince1970
+      try await farm.openJob("a")
+      _ = try await farm.request("POST", "/v1/jobs/a/cancel")
+      var found: [[String: Any]] = []
+      try await eventually("the job's end is in the history") {
+        let (client, _) = try await farm.events("/v1/events")
+        let first = try #require(try await client.event())
+        let time = try #require(first.json["time"] as? Double)
+        #expect(time >= before && time <= Date().timeIntervalSince1970)
+        found = (first.json["history"] as? [[String: Any]] ?? []).filter { $0["event"] as? String == "jobEnded" }
+        return !found.isEmpty
+      }
+      let time = try #require(found.first?["time"] as? Double)
+      #expect(found.count == 1 && time >= before && time <= Date().timeIntervalSince1970)
+    }
+  }
+
   @Test func `a client that connects again loses nothing`() async throws {
     try await TestFarm.run { farm in
       let (client, _) = try await farm.events("/v1/events")

@@ -29,7 +29,10 @@ import Testing
 
   @Test func `an unknown path is not found, and a wrong method is not allowed`() async throws {
     try await TestFarm.run { farm in
-      for path in ["/", "/v1", "/v1/jobs/", "/v1//jobs", "/v1/jobs/a/b/c", "/V1/jobs", "/v1/jobs/%"] {
+      for path in [
+        "//", "/assets", "/assets/", "/assets/absent.js", "/v1", "/v1/jobs/", "/v1//jobs", "/v1/jobs/a/b/c", "/V1/jobs",
+        "/v1/jobs/%",
+      ] {
         let reply = try await farm.get(path)
         #expect(reply.status == 404 && reply["content-type"] == "application/problem+json", "\(path)")
       }

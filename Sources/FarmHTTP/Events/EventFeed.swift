@@ -28,6 +28,10 @@ actor EventFeed {
     var jobs: [JobStatus]
     var workers: [WorkerStatus]
     var notices: [String]
+    /// The newest of what has happened before, oldest first.
+    var history: [FarmEventReport]
+    /// The coordinator's clock, in seconds since 1970.
+    var time: Double
   }
 
   private struct Deleted: Encodable {
@@ -44,6 +48,8 @@ actor EventFeed {
   /// The most jobs that are followed, whenever they were submitted, of those that are measured or rendered, and of
   /// those that are probed.
   private static let (mostRendered, mostProbed) = (1000, 200)
+  /// The events that a watcher gets of the time before it came.
+  private static let longestHistory = 2000
   /// Between two looks at the store, at least and at most.
   private static let (shortestPause, longestPause) = (Duration.milliseconds(250), Duration.seconds(1))
   /// Between two calls of those who wait, so that many events are one call.
@@ -61,6 +67,8 @@ actor EventFeed {
   private var jobs: [String: JobStatus] = [:]
   private var workers: [WorkerStatus] = []
   private var notices: [String] = []
+  /// Kept whether somebody watches or not, so that a page shows what happened before it was opened.
+  private var history: [FarmEventReport] = []
   private var watchers = 0
   private var lastWatched: ContinuousClock.Instant?
   /// The look that is under way.
@@ -104,10 +112,22 @@ actor EventFeed {
 
   private func follow() async {
     for await event in farm.events() {
+      let report = FarmEventReport(event, time: Self.now)
+      remember(report)
       guard isCurrent else { continue }
-      append("event", FarmEventReport(event))
+      append("event", report)
       await happened.signal()
     }
+  }
+
+  private static var now: Double { Date.now.timeIntervalSince1970 }
+
+  private func remember(_ report: FarmEventReport) {
+    // In steps, because the array moves when its first elements are removed.
+    if history.count >= Self.longestHistory * 5 / 4 {
+      history.removeFirst(history.count - Self.longestHistory + 1)
+    }
+    history.append(report)
   }
 
   private func keepLooking() async {
@@ -203,9 +223,9 @@ actor EventFeed {
     let place = EventID(feed: feed, number: ring.last)
     if let encoded, encoded.number == ring.last { return (place, encoded.frame) }
     let newest = jobs.values.sorted { $0.submittedSecondsAgo < $1.submittedSecondsAgo }
-    guard
-      let data = try? JSONCoding.encoder.encode(Snapshot(jobs: newest, workers: workers, notices: notices))
-    else { return nil }
+    let snapshot = Snapshot(
+      jobs: newest, workers: workers, notices: notices, history: history.suffix(Self.longestHistory), time: Self.now)
+    guard let data = try? JSONCoding.encoder.encode(snapshot) else { return nil }
     let frame = ServerSentEvent.frame("reset", "\(place)", data)
     encoded = (ring.last, frame)
     return (place, frame)

@@ -54,7 +54,7 @@ struct RouteTable: Sendable {
   /// - Parameter path: As the request has it, percent-encoded and without its query.
   func match(_ method: HTTPRequest.Method, _ path: some StringProtocol) -> Match {
     // A slash at the end, or two in a row, make another path, which nothing has.
-    let written = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+    let written = path == "/" ? [] : path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
     let parts = written.map { PercentEncoding.decoded($0) }
     let found = routes.compactMap { route in route.values(of: parts).map { (route: route, values: $0) } }
     // `/v1/jobs/cancel` is no job: the path with the fewest parameters is meant.

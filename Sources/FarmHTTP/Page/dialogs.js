@@ -1,0 +1,62 @@
+// Questions to the person at the page.
+
+import { element } from "./dom.js";
+
+function open(dialog) {
+  document.body.append(dialog);
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.showModal();
+}
+
+/** Asks before something is done that cannot be undone. Resolves to whether it shall be done. */
+export function confirmAction({ title, text, action, isDangerous = true }) {
+  return new Promise(resolve => {
+    const dialog = element("dialog", { "aria-labelledby": "dialog-title" });
+    const yes = element(isDangerous ? "button.danger" : "button.primary", {
+      type: "button", text: action, onclick: () => dialog.close("yes"),
+    });
+    dialog.append(
+      element("h2", { id: "dialog-title", text: title }),
+      element("p", { text }),
+      element("div.actions", {},
+        element("button", { type: "button", text: "Keep it as it is", autofocus: true, onclick: () => dialog.close() }),
+        yes));
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"));
+    open(dialog);
+  });
+}
+
+/** Asks for the farm's token. Resolves to null if it is not given. */
+export function askToken(wasWrong) {
+  return new Promise(resolve => {
+    const dialog = element("dialog", { "aria-labelledby": "dialog-title" });
+    const field = element("input", { type: "password", id: "token", autocomplete: "off", autofocus: true });
+    const form = element("form", { method: "dialog" },
+      element("h2", { id: "dialog-title", text: "The farm has a token" }),
+      element("p", {
+        text: wasWrong
+          ? "The token was refused. Give the one that the coordinator was started with."
+          : "Give the token that the coordinator was started with. It is kept until this tab is closed.",
+      }),
+      element("label", { for: "token", text: "Token" }), field,
+      element("div.actions", {}, element("button.primary", { type: "submit", text: "Continue" })));
+    form.addEventListener("submit", event => {
+      event.preventDefault();
+      const token = field.value.trim();
+      if (token !== "") dialog.close(token);
+    });
+    dialog.append(form);
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "" ? null : dialog.returnValue));
+    open(dialog);
+  });
+}
+
+/** Says that an action has failed. */
+export function showFailure(title, error) {
+  const dialog = element("dialog", { "aria-labelledby": "dialog-title" },
+    element("h2", { id: "dialog-title", text: title }),
+    element("p", { text: error.message }));
+  dialog.append(element("div.actions", {},
+    element("button.primary", { type: "button", text: "Close", autofocus: true, onclick: () => dialog.close() })));
+  open(dialog);
+}

@@ -1,0 +1,233 @@
+// One job: how far it is, its film by segments, what is wrong, and what can be done with it.
+
+import { api } from "./api.js";
+import { confirmAction, showFailure } from "./dialogs.js";
+import { element, reconcile, setHidden, setText } from "./dom.js";
+import { phase, progress, remaining, roughly } from "./estimate.js";
+import { Film } from "./film.js";
+import { Filmstrip } from "./filmstrip.js";
+import { bytes, count, counted, duration, exactTime, isOpen, localTime, percent } from "./format.js";
+import { CostTable, TaskTable } from "./job-tasks.js";
+import { canNotify, isWanted, toggleNotification } from "./notifications.js";
+import { SegmentMap, segmentsOf } from "./segment-map.js";
+import { farm, forgetJob, now, onChange, onFarmEvent, takeJob } from "./state.js";
+import { JobTasks } from "./task-watch.js";
+
+export function showJob(parent, id) {
+  const head = makeHead(id);
+  const findings = makeFindings();
+  const table = new TaskTable();
+  const cost = new CostTable();
+  const map = new SegmentMap(task => table.open(task.ordinal));
+  const strip = new Filmstrip(id);
+  const film = new Film();
+  const filmPanel = element("section.panel", { "aria-labelledby": "film-title" },
+    element("div.panel-head", {}, element("h2", { id: "film-title", text: "Film" }), makeLegend()),
+    map.canvas, strip.node, film.node);
+  const gone = element("p.empty", { hidden: true });
+  const body = element("div", {}, head.node, findings.node, filmPanel, table.node, cost.node);
+  parent.append(gone, body);
+
+  let isCurrent = false;
+  const update = () => {
+    const job = farm.jobs.get(id);
+    if (!job) return;
+    document.title = `${isOpen(job) ? `${percent(progress(job))} ` : ""}${job.name || id} · Sheaf`;
+    head.update(job);
+    findings.update(job);
+    film.set(job);
+  };
+  const tasks = new JobTasks(id, list => {
+    const segments = segmentsOf(list);
+    table.set(list);
+    cost.set(list);
+    map.set(segments);
+    strip.set(segments);
+    setHidden(map.canvas, segments.length === 0);
+    setHidden(strip.node, segments.length === 0);
+    setHidden(filmPanel, segments.length === 0 && farm.jobs.get(id)?.state !== "done");
+  });
+  setHidden(filmPanel, true);
+
+  /** The job itself has what the list's statuses leave out: damage, warnings and outputs. */
+  const load = async () => {
+    try {
+      takeJob(await api.job(id));
+      isCurrent = true;
+      update();
+      tasks.load();
+    } catch (error) {
+      if (isCurrent && error.status !== 404) return;
+      setHidden(body, true);
+      setHidden(gone, false);
+      gone.replaceChildren(error.status === 404 ? "There is no such job: it may have been deleted. "
+        : `The job cannot be shown: ${error.message}. `, element("a", { href: "#/jobs", text: "All jobs" }));
+    }
+  };
+  let known = null;
+  const endChanges = onChange(() => {
+    const job = farm.jobs.get(id);
+    if (job && known !== job.state) {
+      if (known !== null) load();
+      known = job.state;
+    }
+    update();
+  });
+  const endEvents = onFarmEvent(event => {
+    if (event === null) return load();
+    if (event.job !== id) return;
+    if (event.event === "jobDeleted") load();
+    tasks.take(event);
+  });
+  const timer = setInterval(update, 1000);
+  update();
+  load();
+  return () => {
+    endChanges();
+    endEvents();
+    clearInterval(timer);
+    for (const part of [tasks, table, map, strip, film]) part.end();
+  };
+}
+
+function makeLegend() {
+  const item = (name, text) => element("li", {}, element(`i.swatch.${name}`), text);
+  return element("ul.legend", { "aria-label": "Colours" }, item("running", "renders"), item("video", "done"),
+    item("cached", "known before"), item("waiting", "waits"), item("failed", "failed"));
+}
+
+function makeHead(id) {
+  const name = element("h1", { text: id });
+  const state = element("span.state");
+  const bar = element("progress", { max: 1, value: 0, "aria-label": "Progress of the job" });
+  const line = element("p.progress-line", {}, element("strong"), element("span.what"), element("span.eta"));
+  const facts = element("dl.facts");
+  const actions = makeActions(id);
+  return {
+    node: element("header.job-head", {},
+      element("div.job-title", {}, name, state, actions.node), bar, line, facts),
+    update(job) {
+      setText(name, job.name || id);
+      setText(state, job.state);
+      state.dataset.state = job.state;
+      setHidden(bar, job.state === "failed" || job.state === "cancelled");
+      bar.value = progress(job);
+      bar.classList.toggle("ended", !isOpen(job));
+      const [part, what, eta] = line.children;
+      setText(part, isOpen(job) ? job.state === "probing" ? "" : percent(progress(job)) : "");
+      setText(what, told(job));
+      const left = remaining(job, now());
+      setText(eta, !isOpen(job) ? "" : left.seconds ? `${roughly(left.seconds)} left` : !job.waitsFor && left.reason ? `Time left: ${left.reason}` : "");
+      setHidden(line, [part, what, eta].every(node => node.textContent === ""));
+      reconcile(facts, factsOf(job, id), fact => fact.name,
+        fact => element("div", {}, element("dt", { text: fact.name }), element("dd")),
+        (node, fact) => {
+          setText(node.lastElementChild, fact.value);
+          if (fact.title) node.lastElementChild.title = fact.title;
+        });
+      actions.update(job);
+    },
+  };
+}
+
+/** What the job does, or how it ended. */
+function told(job) {
+  if (!isOpen(job)) {
+    if (job.state === "failed") return job.error ?? "See the problems below.";
+    return "";
+  }
+  if (job.waitsFor && job.running === 0) return `Waits: ${job.waitsFor}`;
+  return `${phase(job)[0].toUpperCase()}${phase(job).slice(1)}, ${counted(job.running, "task")} running`;
+}
+
+function factsOf(job, id) {
+  const since = isOpen(job) ? now() - job.heardAt : 0;
+  const facts = [
+    { name: "Frames", value: job.framesTotal > 0 ? `${count(job.framesDone)} of ${count(job.framesTotal)}` : "–" },
+    {
+      name: "Segments",
+      value: job.segmentsTotal > 0
+        ? `${count(job.segmentsDone)} of ${count(job.segmentsTotal)}${job.segmentsCached ? `, ${count(job.segmentsCached)} known` : ""}`
+        : "–",
+    },
+    { name: "Audio", value: job.hasAudio ? job.audioDone ? "done" : "not yet" : "none" },
+    { name: "Submitted", value: localTime(job.submittedAt), title: exactTime(job.submittedAt) },
+    { name: isOpen(job) ? "Since then" : "Took", value: duration(job.elapsedSeconds + since) },
+    { name: "Priority", value: String(job.priority) },
+    { name: "Job", value: id },
+  ];
+  if (job.output) facts.splice(3, 0, { name: "Size", value: bytes(job.output.bytes), title: `SHA-256 ${job.output.digest}` });
+  if (job.shortBuild) facts.push({ name: "Build", value: job.shortBuild, title: job.build });
+  return facts;
+}
+
+function makeActions(id) {
+  const run = async (title, work) => {
+    try {
+      await work();
+    } catch (error) {
+      showFailure(title, error);
+    }
+  };
+  const tell = element("button", { type: "button", "aria-pressed": isWanted(id), text: "Tell me at the end" });
+  tell.addEventListener("click", async () => tell.setAttribute("aria-pressed", await toggleNotification(id)));
+  const cancel = element("button", { type: "button", text: "Cancel" });
+  cancel.addEventListener("click", async () => {
+    const name = farm.jobs.get(id)?.name || id;
+    const text = "Its running tasks are stopped. What is rendered is kept for a while, so that a retry goes on from there.";
+    if (!await confirmAction({ title: `Cancel ${name}?`, text, action: "Cancel the job" })) return;
+    await run("The job was not cancelled", () => api.cancel(id));
+  });
+  const retry = element("button", { type: "button", text: "Retry", onclick: () => run("The job was not retried", () => api.retry(id)) });
+  const remove = element("button", { type: "button", text: "Delete" });
+  remove.addEventListener("click", async () => {
+    const name = farm.jobs.get(id)?.name || id;
+    const text = "The job and its film are removed from the farm.";
+    if (!await confirmAction({ title: `Delete ${name}?`, text, action: "Delete the job" })) return;
+    await run("The job was not deleted", async () => {
+      await api.remove(id);
+      forgetJob(id);
+      location.hash = "#/jobs";
+    });
+  });
+  return {
+    node: element("div.actions", {}, tell, cancel, retry, remove),
+    update(job) {
+      setHidden(tell, !isOpen(job) || !canNotify());
+      setHidden(cancel, !isOpen(job));
+      setHidden(retry, job.state !== "failed" && job.state !== "cancelled");
+      setHidden(remove, isOpen(job));
+    },
+  };
+}
+
+/** Problems, warnings, and damage with its places. */
+function makeFindings() {
+  const list = element("ul.findings");
+  const node = element("section.panel", { "aria-labelledby": "findings-title", hidden: true },
+    element("div.panel-head", {}, element("h2", { id: "findings-title", text: "Problems and warnings" })), list);
+  return {
+    node,
+    update(job) {
+      const found = [
+        ...(job.state === "failed" && job.error ? [{ kind: "problem", text: job.error, place: "" }] : []),
+        ...job.problems.map(problem => ({ kind: "problem", text: problem.message, place: placeOf(problem) })),
+        ...job.damage.map(damage => ({
+          kind: "damage", text: `${damage.path}: ${damage.type}, ${counted(damage.count, "place")}`,
+          place: damage.places.slice(0, 8).map(place => `${place.filmSeconds.toFixed(2)} s of the film`).join(", "),
+        })),
+        ...job.warnings.map(problem => ({ kind: "warning", text: problem.message, place: placeOf(problem) })),
+      ];
+      setHidden(node, found.length === 0);
+      reconcile(list, found, item => `${item.kind} ${item.place} ${item.text}`,
+        item => element("li", { class: item.kind }, element("span.kind", { text: item.kind }),
+          element("span", { text: item.text }), element("span.place", { text: item.place })),
+        () => {});
+    },
+  };
+}
+
+function placeOf(problem) {
+  const line = problem.line ? `line ${problem.line}${problem.column ? `:${problem.column}` : ""}` : "";
+  return [problem.pointer ?? problem.path ?? "", line].filter(text => text !== "").join(", ");
+}

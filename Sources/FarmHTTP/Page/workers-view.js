@@ -1,0 +1,110 @@
+// The workers: their load, what they did lately, and how fast they are against the others.
+
+import { element, reconcile, setHidden, setText } from "./dom.js";
+import { bytes, count, duration, exactTime, framesOfLabel, localTime, rate } from "./format.js";
+import { farm, now, onChange } from "./state.js";
+
+const columns = ["Worker", "Load", "State", "Tasks done", "Failed", "Frames a slot second", "Against the others",
+  "Connected since", "Memory a task", "Build"];
+
+// A worker may have a task more than it has slots, such as one that it only probes with: it is busy all the same.
+
+/** Ends that count as no failure of the worker. */
+const harmless = new Set(["running", "done", "superseded", "stopped", "unknown"]);
+
+export function showWorkers(parent) {
+  const body = element("tbody");
+  const total = element("span.dim");
+  const empty = element("p.empty", { text: "No worker is connected. A worker is started with “sheaf-worker --coordinator HOST:PORT”." });
+  const table = element("div.scroll", { tabindex: "0", role: "group", "aria-label": "Table of workers" },
+    element("table.workers", {}, element("thead", {}, element("tr", {}, columns.map((text, index) =>
+      element(index >= 3 && index <= 6 || index === 8 ? "th.number" : "th", { scope: "col", text })))), body));
+  parent.append(
+    element("div.view-head", {}, element("h1", { text: "Workers" }), total),
+    element("section.panel", { "aria-label": "Workers" }, table, empty),
+    element("p.dim.note", {
+      text: "Tasks, failures and speeds are of what this page knows: the coordinator's last 2,000 events, and what came since.",
+    }));
+
+  const update = () => {
+    const history = historyOf(farm.log.attempts);
+    const speeds = [...history.values()].map(worker => worker.speed).filter(speed => speed !== null).sort((a, b) => a - b);
+    const median = speeds.length > 0 ? speeds[Math.floor(speeds.length / 2)] : null;
+    const gone = [...history.keys()].filter(name => !farm.workers.some(worker => worker.name === name)).sort();
+    const rows = [...farm.workers, ...gone.map(name => ({ name, id: `gone ${name}`, isGone: true }))];
+    setText(total, `${farm.workers.length} connected${gone.length > 0 ? `, ${gone.length} gone` : ""}`);
+    setHidden(empty, rows.length > 0 || !farm.hasState);
+    setHidden(table, rows.length === 0);
+    reconcile(body, rows, worker => worker.id, makeRow, (row, worker) =>
+      fillRow(row, worker, history.get(worker.name), median));
+  };
+  const endChanges = onChange(update);
+  const timer = setInterval(update, 1000);
+  update();
+  return () => {
+    endChanges();
+    clearInterval(timer);
+  };
+}
+
+/** By worker: how many tasks were done and failed, and frames of video in a second of a slot. */
+function historyOf(attempts) {
+  const workers = new Map();
+  for (const attempt of attempts) {
+    let worker = workers.get(attempt.worker);
+    if (!worker) {
+      worker = { done: 0, failed: 0, frames: 0, seconds: 0, lastEnds: [], speed: null };
+      workers.set(attempt.worker, worker);
+    }
+    if (attempt.outcome === "done") worker.done += 1;
+    else if (!harmless.has(attempt.outcome)) worker.failed += 1;
+    if (attempt.outcome !== "running") worker.lastEnds.push(harmless.has(attempt.outcome));
+    const frames = framesOfLabel(attempt.label);
+    if (attempt.outcome !== "done" || !frames) continue;
+    worker.frames += frames.end - frames.first;
+    worker.seconds += attempt.end - attempt.start;
+  }
+  for (const worker of workers.values()) if (worker.seconds > 1) worker.speed = worker.frames / worker.seconds;
+  return workers;
+}
+
+function makeRow(worker) {
+  const row = element("tr", {}, element("th", { scope: "row" }),
+    element("td", {}, element("span.load", {}, element("meter", { min: 0, max: 1, value: 0, "aria-label": `Load of ${worker.name}` }), element("span.number"))),
+    element("td"), element("td.number"), element("td.number"), element("td.number"), element("td.number"),
+    element("td", {}, element("time")), element("td.number"), element("td.mono"));
+  return row;
+}
+
+function fillRow(row, worker, history, median) {
+  const [name, load, state, done, failed, speed, against, since, memory, build] = row.children;
+  setText(name, worker.name);
+  name.title = worker.isGone ? "" : `id ${worker.id}, at coordinator ${worker.coordinator}`;
+  row.classList.toggle("gone", Boolean(worker.isGone));
+  const [meter, words] = load.firstElementChild.children;
+  setHidden(meter, Boolean(worker.isGone));
+  meter.max = Math.max(1, worker.slots ?? 1);
+  meter.value = worker.busy ?? 0;
+  setText(words, worker.isGone ? "" : `${Math.min(worker.busy, worker.slots)} of ${worker.slots}`);
+  setText(state, worker.isGone ? "gone" : worker.paused ? `paused: ${worker.paused}` : worker.busy > 0 ? "works" : "idle");
+  state.classList.toggle("warn", Boolean(worker.paused));
+  setText(done, count(history?.done ?? 0));
+  setText(failed, count(history?.failed ?? 0));
+  failed.classList.toggle("bad", (history?.failed ?? 0) > 0);
+  setText(speed, history?.speed ? rate(history.speed) : "–");
+  const ratio = history?.speed && median ? history.speed / median : null;
+  setText(against, ratio === null ? "–" : `${ratio.toFixed(2)} ×`);
+  against.classList.toggle("warn", ratio !== null && ratio < 0.7);
+  const time = now() - (worker.connectedSeconds ?? 0);
+  const clock = since.firstElementChild;
+  // It is reported as a length of time; the moment is kept so that it does not waver.
+  if (!worker.isGone && Math.abs(Number(clock.dataset.time ?? 0) - time) > 120) clock.dataset.time = time;
+  setText(clock, worker.isGone ? "–" : localTime(Number(clock.dataset.time)));
+  if (!worker.isGone) {
+    clock.dateTime = exactTime(Number(clock.dataset.time));
+    clock.title = `${clock.dateTime}, ${duration(now() - Number(clock.dataset.time))} ago`;
+  }
+  setText(memory, worker.taskMemory ? bytes(worker.taskMemory) : "–");
+  setText(build, worker.shortBuild ?? "");
+  build.title = worker.build ?? "";
+}

@@ -1,0 +1,248 @@
+"""What a person does with the page, step by step. Each check goes on where the one before has ended."""
+
+import base64
+import hashlib
+import json
+import pathlib
+import re
+import time
+
+import axe_core_python
+from playwright.sync_api import expect
+
+from farm import REPOSITORY, TOKEN
+from measure import measure_many_segments
+
+MEDIA = REPOSITORY / "Examples/media"
+AXE = next(pathlib.Path(axe_core_python.__file__).parent.rglob("axe.min.js")).read_text()
+VIEWS = ["#/", "#/jobs", "#/workers", "#/new"]
+
+STATE = "(await import('/assets/state.js')).farm"
+
+
+def document(size=(320, 180), preset="veryfast", use="0..4", clips=1):
+    """A document of one file, as text. Each clip is a segment of its own, or several."""
+    tracks = [{"asset": "clip", "use": use} for _ in range(clips)]
+    return json.dumps({
+        "sheaf": 1, "assets": {"clip": "media/flower.mp4"},
+        "tracks": [{"id": "A", "type": "video", "clips": tracks}],
+        "videoComposition": {"renderSize": size, "frameDuration": "1/30"},
+        "export": {"to": "film.mp4", "video": {"codec": "h264", "quality": 30, "preset": preset}},
+    }, indent=2)
+
+
+def go(page, place):
+    page.evaluate("place => { location.hash = place }", place)
+
+
+def drop(page, files):
+    """Drops files anywhere on the page. `files`: bytes by name."""
+    page.evaluate("""files => {
+      const transfer = new DataTransfer();
+      for (const [name, text] of Object.entries(files)) {
+        const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+        transfer.items.add(new File([bytes], name));
+      }
+      window.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    }""", {name: base64.b64encode(content).decode() for name, content in files.items()})
+
+
+def state(page, expression):
+    """A value that is computed from the page's state, `farm`."""
+    return page.evaluate(f"async () => {{ const farm = {STATE}; return {expression}; }}")
+
+
+def eventually(what, holds, seconds=30):
+    limit = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < limit, f"not in time: {what}"
+        time.sleep(0.05)
+
+
+def shown_job(page):
+    return re.search(r"#/jobs/(\w+)$", page.url).group(1)
+
+
+def token(page, farm):
+    """The page asks for the token, once, and says when it was wrong."""
+    page.goto(farm.address)
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Token").fill("wrong")
+    dialog.get_by_role("button", name="Continue").click()
+    expect(page.get_by_text("The token was refused")).to_be_visible()
+    dialog = page.get_by_role("dialog").last
+    dialog.get_by_label("Token").fill(TOKEN)
+    dialog.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("status").first).to_have_text("Live")
+    eventually("both workers", lambda: state(page, "farm.workers.length") == 2)
+
+
+def digests(page, farm):
+    """The page's SHA-256 is that of the standard, whatever the parts."""
+    sizes = [0, 1, 3, 55, 56, 63, 64, 65, 119, 120, 1000, 1_000_000]
+    found = page.evaluate("""async sizes => {
+      const { SHA256 } = await import("/assets/sha256.js");
+      return sizes.map(size => {
+        const bytes = Uint8Array.from({ length: size }, (_, index) => index * 7 % 251);
+        return [1, 13, 64, 1000, size + 1].map(part => {
+          const hash = new SHA256();
+          if (size > 10_000 && part < 64) part = 4099;
+          for (let at = 0; at < size; at += part) hash.update(bytes.subarray(at, at + part));
+          return hash.hex();
+        });
+      });
+    }""", sizes)
+    for size, values in zip(sizes, found):
+        wanted = hashlib.sha256(bytes(index * 7 % 251 for index in range(size))).hexdigest()
+        assert set(values) == {wanted}, f"{size} bytes: {values}"
+
+
+def mistakes(page, farm):
+    """A document is checked as one types, with problems at their lines."""
+    go(page, "#/new")
+    text = document().replace('"quality": 30', '"quality": "high"')
+    page.get_by_role("textbox", name="Document").fill(text)
+    line = next(number for number, row in enumerate(text.split("\n"), 1) if '"high"' in row)
+    expect(page.locator(".findings .problem").first).to_be_visible()
+    expect(page.locator(f".gutter span.problem:nth-child({line})")).to_have_text(str(line))
+    assert page.get_by_role("button", name="Submit").is_disabled()
+    page.get_by_role("button", name=f"line {line},").click()
+    place = page.evaluate("document.querySelector('#document').selectionStart")
+    assert text[:place].count("\n") == line - 1
+
+
+def submission(page, farm):
+    """Dropped files are uploaded, an upload goes on after a reload, and the job is watched to its end."""
+    go(page, "#/new")
+    # Of two parts, of which the second is kept back.
+    media = (MEDIA / "flower.mp4").read_bytes() + bytes(4 << 20)
+    sent = []
+
+    def take(route):
+        sent.append(route.request.headers["upload-offset"])
+        if len(sent) == 1:
+            route.continue_()
+
+    page.route("**/v1/content/*", lambda route: take(route) if route.request.method == "PATCH" else route.continue_())
+    files = {"edit.json": document().encode(), "flower.mp4": media}
+    drop(page, files)
+    eventually("the second part", lambda: page.evaluate("1") and len(sent) == 2)
+    page.reload()
+    page.unroute_all(behavior="ignoreErrors")
+    expect(page.get_by_role("textbox", name="Document")).to_have_value(document())
+    offsets = []
+    page.on("request", lambda request: offsets.append(request.headers.get("upload-offset")) if request.method == "PATCH" else 0)
+    drop(page, {"flower.mp4": media})
+    expect(page.locator(".media .what")).to_contain_text("at the farm")
+    assert offsets == [str(4 << 20)], f"{offsets}"
+    expect(page.get_by_text("It can be rendered")).to_be_visible()
+    page.get_by_label("Name").fill("first")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("heading", name="first")).to_be_visible()
+    expect(page.locator(".job-title .state")).to_have_text("done")
+    assert state(page, f"farm.jobs.get('{shown_job(page)}').name") == "first"
+
+
+def film(page, farm):
+    """The film is downloaded and played, with stills of it."""
+    job = shown_job(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    digest = hashlib.sha256(pathlib.Path(download.value.path()).read_bytes()).hexdigest()
+    assert digest == farm.request("GET", f"/v1/jobs/{job}")["output"]["digest"]
+    assert download.value.suggested_filename == "film.mp4"
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator("video")).to_be_visible()
+    eventually("the film's pictures", lambda: page.evaluate("document.querySelector('video').videoWidth") == 320)
+    expect(page.locator(".filmstrip img").first).to_be_visible()
+
+
+def trace(page, farm):
+    """The timeline is exported as a trace of complete events."""
+    go(page, "#/")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export trace").click()
+    events = json.loads(pathlib.Path(download.value.path()).read_text())
+    bars = [event for event in events if event["ph"] == "X"]
+    assert any(event["name"].startswith("frames ") for event in bars)
+    assert all(event["dur"] >= 0 and event["pid"] > 0 and event["ts"] > 1e15 for event in bars)
+    names = {event["args"]["name"] for event in events if event["name"] == "process_name"}
+    assert names == {"alder", "birch"}, names
+
+
+def accessibility(page, farm):
+    """Each view has no violation of axe's rules, in both themes."""
+    job = next(job["job"] for job in farm.request("GET", "/v1/jobs")["jobs"] if job["state"] == "done")
+    for theme in ["light", "dark"]:
+        page.emulate_media(color_scheme=theme)
+        for view in [*VIEWS, f"#/jobs/{job}"]:
+            go(page, view)
+            page.wait_for_timeout(150)
+            found = page.evaluate(
+                f"async () => {{ {AXE}\n return (await axe.run()).violations.map(rule =>"
+                " [rule.id, ...rule.nodes.map(node => node.html)]); }")
+            assert found == [], f"{view} {theme}: {found}"
+            wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert wide <= 0, f"{view} is too wide by {wide}"
+    page.emulate_media(color_scheme="light")
+
+
+def actions(page, farm):
+    """A job is cancelled after a question, retried, and seen after a reload in its midst."""
+    go(page, "#/new")
+    digest = hashlib.sha256((MEDIA / "flower.mp4").read_bytes()).hexdigest()
+    drop(page, {"slow.json": document((1280, 720), "slow", "0..5", 4).encode(),
+                "flower.mp4": (MEDIA / "flower.mp4").read_bytes()})
+    page.get_by_label("Length of segments").fill("1")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.locator(".job-title .state")).to_have_text("rendering")
+    assert digest in page.evaluate("performance.getEntriesByType('resource').map(entry => entry.name).join()")
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Keep it as it is").click()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel the job").click()
+    expect(page.locator(".job-title .state")).to_have_text("cancelled")
+    page.get_by_role("button", name="Retry").click()
+    expect(page.locator(".job-title .state")).to_have_text("rendering")
+    page.reload()
+    expect(page.locator(".job-title .state")).to_have_text("rendering")
+    expect(page.locator(".task-row .state", has_text="running").first).to_be_visible()
+
+
+def killed_worker(page, farm):
+    """The bar of a killed worker ends, and its segment goes elsewhere."""
+    job = shown_job(page)
+    go(page, "#/")
+    running = "farm.log.attempts.filter(bar => bar.end === null && bar.worker === 'birch')"
+    eventually("a bar of birch", lambda: state(page, f"{running}.length") > 0)
+    ordinals = state(page, f"{running}.map(bar => bar.ordinal)")
+    farm.kill("worker-birch")
+    eventually("its bars have ended", lambda: state(page, f"{running}.length") == 0)
+    expect(page.get_by_text("worker birch disconnected")).to_be_visible()
+    other = f"farm.log.attempts.filter(bar => bar.job === '{job}' && bar.worker === 'alder')"
+    eventually("its segment is granted elsewhere", lambda: set(ordinals) <= set(
+        state(page, f"{other}.map(bar => bar.ordinal)")), 45)
+
+
+def lost_coordinator(page, farm):
+    """The page says that it is not connected and how old its data is, and finds the coordinator again."""
+    farm.kill("coordinator")
+    expect(page.get_by_role("status").first).to_have_text("Not connected")
+    expect(page.get_by_role("alert")).to_contain_text("What is shown was true")
+    farm.start_coordinator()
+    expect(page.get_by_role("status").first).to_have_text("Live")
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
+def deletion(page, farm):
+    """A job that has ended is deleted after a question."""
+    job = next(job["job"] for job in farm.request("GET", "/v1/jobs")["jobs"] if job["state"] == "done")
+    go(page, f"#/jobs/{job}")
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete the job").click()
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    assert page.locator(f"a[href='#/jobs/{job}']").count() == 0
+
+
+ALL = [token, digests, mistakes, submission, film, trace, accessibility, measure_many_segments, actions, killed_worker,
+       lost_coordinator, deletion]
