@@ -18,7 +18,7 @@ package final class ContentLocator: Sendable {
   private let root: String?
   /// Paths of files under the media root, resolved, by the digest that they had.
   private let places = Mutex(RecentTable<SHA256Digest, String>(maximumCount: 20_000))
-  /// What other clients have named for the same content, which is looked for when that file is gone.
+  /// What clients have named for the same content, which is looked for when that file is gone.
   private let others = Mutex(RecentTable<SHA256Digest, OtherFiles>(maximumCount: 20_000))
 
   private struct OtherFiles: Sendable {
@@ -29,7 +29,7 @@ package final class ContentLocator: Sendable {
   }
 
   /// The most that are remembered of one content.
-  private static let maximumOthers = 8
+  private static let maximumOthers = 64
 
   /// The most ends of a path that are searched for under the media root.
   private static let maximumEnds = 32
@@ -55,13 +55,19 @@ package final class ContentLocator: Sendable {
   ///   media root, is the content if it is under the media root and has its size and digest. Of a path with more than
   ///   32 parts only the 32 shortest ends are searched for.
   package func has(_ content: Content, hint: String = "") -> Bool {
-    if store.contains(content) { return true }
-    guard let root else { return false }
+    guard let root else { return store.contains(content) }
+    if store.contains(content) {
+      // The object may be removed before the file is.
+      if !hint.isEmpty { remember(hint, for: content) }
+      return true
+    }
     let known = place(of: content.digest, root)
     for path in candidates(known, hint, root) {
       guard let found = resolved(path, content, root) else { continue }
       if found != known {
         record(found, for: content.digest)
+        // Another client may record its own file at the same moment, which may be gone before this one is.
+        remember(found, for: content)
       } else if !hint.isEmpty, hint != known {
         remember(hint, for: content)
       }

@@ -142,7 +142,7 @@ package actor CoordinatorService {
       _ = await changes.wait(since: changes.count, atMost: .milliseconds(50))
     }
     await withDiscardingTaskGroup { group in
-      for worker in connections.all { group.addTask { await worker.refuseAsShuttingDown() } }
+      for worker in connections.close() { group.addTask { await worker.refuseAsShuttingDown() } }
     }
     for client in clients.values { client.cancel() }
   }

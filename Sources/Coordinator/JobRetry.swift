@@ -29,7 +29,6 @@ struct JobRetry: Sendable {
       return RetryReply(state: state, refusal: "the job was changed at the same time; look at its status")
     }
     await service.facts.forget(id)
-    service.ends.goesOn(id)
     service.events.emit(.jobRetried(job: id.description, name: job.name))
     return RetryReply(state: state)
   }

@@ -67,7 +67,7 @@ struct Responder: Sendable {
   /// Whether the client may send the body.
   private func mayBegin(_ request: Request) -> Bool {
     // Its error is the reply's.
-    (try? access.check(request.headers[.authorization])) != nil
+    (try? access.check(request.head)) != nil
   }
 
   /// The reply, and the template of the path for the count of requests.
@@ -80,18 +80,18 @@ struct Responder: Sendable {
       let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
       switch table.match(request.method, parts.first ?? "/") {
       case .nothing:
-        try access.check(request.headers[.authorization])
+        try access.check(request.head)
         throw ProblemDetails(.notFound, "there is no path \(parts.first?.prefix(256) ?? "/")")
       case .otherMethods(let methods, let known):
         template = known
-        try access.check(request.headers[.authorization])
+        try access.check(request.head)
         let allowed = methods.map(\.rawValue).joined(separator: ", ")
         var problem = ProblemDetails(.methodNotAllowed, "the methods of this path are \(allowed)")
         problem.headers[.allow] = allowed
         throw problem
       case .route(let route, let parameters):
         template = route.template
-        if !route.isOpen { try access.check(request.headers[.authorization]) }
+        if !route.isOpen { try access.check(request.head) }
         let query = try Query(parts.count > 1 ? String(parts[1]) : nil, names: route.query)
         let response = try await route.handler(Call(request: request, parameters: parameters, query: query))
         // What only reads can be refused afterwards.

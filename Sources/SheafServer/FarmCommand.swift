@@ -82,7 +82,7 @@ struct FarmCommand: AsyncParsableCommand {
       let stop = StopSignals(logger: logger)
       await stop.listen()
       let store = try folder.store()
-      try await withJobs(in: folder, store, logger) { jobs, place in
+      try await withJobs(in: folder, store, stop, logger) { jobs, place in
         let content = try ContentLocator(
           store: store, mediaRoot: nil, contents: FileContentCache(lists: store.blocks))
         let server = try await CoordinatorRun.bind(address, logger)
@@ -106,18 +106,19 @@ struct FarmCommand: AsyncParsableCommand {
           ] + (slots.map { ["--slots", "\($0)"] } ?? []),
           environment: token.map { ["SHEAF_TOKEN": $0, "SHEAF_TOKEN_FILE": nil] } ?? [:])
         let working = Task { try await local.supervise() }
-        let failing = Task {
+        let failing = Task { () -> CommandFailure? in
           // A farm whose worker cannot run is of no use.
           do { try await working.value } catch {
-            StandardError.write("sheaf: \(error)\n")
             await stop.stop()
+            return CommandFailure(error)
           }
+          return nil
         }
         try await CoordinatorRun.run(coordinator, server, face, logger) { http in
           Self.print(page: http, wire: server.address, jobs: place, isProtected: token != nil)
         }
         working.cancel()
-        await failing.value
+        if let failure = await failing.value { throw failure }
       }
     } catch let error as SettingError {
       throw ValidationError(error.description)
@@ -127,7 +128,7 @@ struct FarmCommand: AsyncParsableCommand {
   /// Opens the jobs, runs `body`, and closes them.
   /// - Parameter body: With where they are, for a person.
   private func withJobs(
-    in folder: FarmFolder, _ store: ContentStore, _ logger: Logger,
+    in folder: FarmFolder, _ store: ContentStore, _ stop: StopSignals, _ logger: Logger,
     _ body: (any JobStore, String) async throws -> Void
   ) async throws {
     if let url = Setting.text(database, "SHEAF_DATABASE") {
@@ -146,7 +147,15 @@ struct FarmCommand: AsyncParsableCommand {
       return
     }
     let database = OwnDatabase(programs: programs, folder: folder.path("postgresql"))
-    let url = try await database.start()
+    let starting = Task { try await database.start() }
+    await stop.serve { starting.cancel() }
+    let url: String
+    do {
+      url = try await starting.value
+    } catch {
+      await database.stop()
+      throw starting.isCancelled ? ExitCode(128 + SIGINT) : error
+    }
     do {
       let jobs = try await DatabaseAttempt.connect(url, LeasePolicy(), store, isReplacing: false, logger)
       try await body(jobs, "in \(folder.path("postgresql"))")

@@ -8,18 +8,17 @@ import SystemSupport
 /// folder and not at the network.
 struct OwnDatabase: Sendable {
   private static let user = "sheaf"
-  /// A socket's path may have 107 bytes, and PostgreSQL adds the name.
+  /// The longest folder of a socket that clients can name, in bytes: a socket's path may have 107.
   private static let longestSocketFolder = 90
-  /// How much of a program's messages is shown.
+  /// How much of a program's messages is shown, in bytes.
   private static let mostMessages = 64 << 10
 
   /// The folder of PostgreSQL's programs.
   let programs: String
+  /// What the server keeps. Programs run in it and are given names in it: some of what they are given is for a shell.
   private let folder: String
-  private let socket: String
-  private let log: String
 
-  private var data: String { folder + "/data" }
+  private var log: String { folder + "/server.log" }
 
   /// - Parameters:
   ///   - programs: The folder of PostgreSQL's programs.
@@ -27,8 +26,6 @@ struct OwnDatabase: Sendable {
   init(programs: String, folder: String) {
     self.programs = programs
     self.folder = folder
-    log = folder + "/server.log"
-    socket = folder.utf8.count <= Self.longestSocketFolder ? folder : "/tmp/sheaf-\(geteuid())-\(getpid())"
   }
 
   /// The folder of PostgreSQL's programs: one of `PATH`, or the newest of those where Debian has them. Nil: there is
@@ -46,41 +43,58 @@ struct OwnDatabase: Sendable {
   func start() async throws(CommandFailure) -> String {
     do {
       try Directories.make(folder, permissions: 0o700)
-      if socket != folder { try Directories.make(socket, permissions: 0o700) }
     } catch {
       throw CommandFailure(.work, "the database's folder cannot be made: \(error)")
     }
-    try giveAway(folder)
-    try giveAway(socket)
-    if access(data + "/PG_VERSION", F_OK) != 0 {
+    try giveAway()
+    if access(folder + "/data/PG_VERSION", F_OK) != 0 {
+      // Made elsewhere: what a program that was killed has left is no database.
+      try await run("/bin/rm", ["-rf", "new", "data"])
       try await run(
-        "initdb", ["--pgdata", data, "--username", Self.user, "--auth", "trust", "--no-locale", "--encoding", "UTF8"])
+        "\(programs)/initdb",
+        ["--pgdata", "new", "--username", Self.user, "--auth", "trust", "--no-locale", "--encoding", "UTF8"])
+      guard rename(folder + "/new", folder + "/data") == 0 else {
+        throw CommandFailure(.work, "the database cannot be kept: \(SystemError(errno, "").reason)")
+      }
     }
     if try await !isRunning() {
-      // What it is given here is for a shell.
+      // Its socket is in the folder, which is above that of its data.
       try await run(
-        "pg_ctl",
+        "\(programs)/pg_ctl",
         [
-          "start", "--wait", "--timeout", "60", "--silent", "--pgdata", data, "--log", log, "--options",
-          "-k '\(socket)' -c listen_addresses='' -c unix_socket_permissions=0700",
+          "start", "--wait", "--timeout", "60", "--silent", "--pgdata", "data", "--log", "server.log", "--options",
+          "-k .. -c listen_addresses='' -c unix_socket_permissions=0700",
         ], explaining: log)
     }
-    return "host='\(socket)' user=\(Self.user) dbname=postgres"
+    return "host='\(try socketFolder().escaped)' user=\(Self.user) dbname=postgres"
   }
 
-  /// Stops the server when its connections are closed, which it closes itself. One that does not stop is found by the
-  /// next farm.
+  /// Stops the server, which closes its connections. One that does not stop is found by the next farm.
   func stop() async {
     do throws(CommandFailure) {
-      try await run("pg_ctl", ["stop", "--wait", "--mode", "fast", "--silent", "--pgdata", data])
+      guard try await isRunning() else { return }
+      try await run("\(programs)/pg_ctl", ["stop", "--wait", "--mode", "fast", "--silent", "--pgdata", "data"])
     } catch {
       StandardError.write("sheaf: \(error)\n")
     }
-    if socket != folder { rmdir(socket) }
   }
 
   private func isRunning() async throws(CommandFailure) -> Bool {
-    try await execute("pg_ctl", ["status", "--pgdata", data]).code == 0
+    try await execute("\(programs)/pg_ctl", ["status", "--pgdata", "data"]).code == 0
+  }
+
+  /// The folder as clients name it: if its path is too long, by a link in a folder that only this user can write to.
+  private func socketFolder() throws(CommandFailure) -> String {
+    if folder.utf8.count <= Self.longestSocketFolder { return folder }
+    var name = Array("/tmp/sheaf-XXXXXX".utf8CString)
+    guard mkdtemp(&name) != nil else {
+      throw CommandFailure(.work, "no folder can be made in /tmp: \(SystemError(errno, "").reason)")
+    }
+    let link = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } + "/database"
+    guard symlink(folder, link) == 0 else {
+      throw CommandFailure(.work, "\(link) cannot be made: \(SystemError(errno, "").reason)")
+    }
+    return link
   }
 
   /// PostgreSQL does not run as root: then the server is the user's that Debian's packages make.
@@ -89,15 +103,15 @@ struct OwnDatabase: Sendable {
     return (entry.pointee.pw_uid, entry.pointee.pw_gid)
   }()
 
-  private func giveAway(_ path: String) throws(CommandFailure) {
+  private func giveAway() throws(CommandFailure) {
     guard geteuid() == 0 else { return }
     guard let owner = Self.owner else {
       throw CommandFailure(
         .work,
         "PostgreSQL does not run as root, and this machine has no user 'postgres': start the farm as another user")
     }
-    guard chown(path, owner.user, owner.group) == 0 else {
-      throw CommandFailure(.work, "\(path) cannot be given to the user 'postgres': \(SystemError(errno, "").reason)")
+    guard lchown(folder, owner.user, owner.group) == 0 else {
+      throw CommandFailure(.work, "\(folder) cannot be given to the user 'postgres': \(SystemError(errno, "").reason)")
     }
   }
 
@@ -108,7 +122,7 @@ struct OwnDatabase: Sendable {
     let logged = log.flatMap { try? OpenFile.contents(of: $0, limit: Self.mostMessages) } ?? []
     let text = [messages, String(decoding: logged, as: UTF8.self)].joined(separator: "\n")
     let lines = text.split(separator: "\n").suffix(5).joined(separator: "\n")
-    throw CommandFailure(.work, "\(programs)/\(program) failed with \(code):\n\(lines)")
+    throw CommandFailure(.work, "\(program) failed with \(code):\n\(lines)")
   }
 
   private func execute(
@@ -117,7 +131,7 @@ struct OwnDatabase: Sendable {
     var options = PlatformOptions()
     // Ctrl-C is for the farm, which then stops its server.
     options.createSession = true
-    var line = ["\(programs)/\(program)"] + arguments
+    var line = [program] + arguments
     // By a program: in a process that was forked from one with threads, the C library waits for ever to change the
     // user.
     if let owner = Self.owner {
@@ -126,7 +140,7 @@ struct OwnDatabase: Sendable {
     do {
       let result = try await Subprocess.run(
         .path(FilePath(line[0])), arguments: Arguments(Array(line.dropFirst())),
-        environment: .inherit.updating(["LC_ALL": "C"]), workingDirectory: FilePath("/"), platformOptions: options,
+        environment: .inherit.updating(["LC_ALL": "C"]), workingDirectory: FilePath(folder), platformOptions: options,
         input: .none, output: .discarded, error: .string(limit: Self.mostMessages))
       let code: Int32 =
         switch result.terminationStatus {
@@ -135,7 +149,12 @@ struct OwnDatabase: Sendable {
         }
       return (code, result.standardError)
     } catch {
-      throw CommandFailure(.work, "\(programs)/\(program) cannot be executed: \(error)")
+      throw CommandFailure(.work, "\(program) cannot be executed: \(error)")
     }
   }
+}
+
+extension String {
+  /// Within the quotation marks of a connection string of libpq.
+  fileprivate var escaped: String { replacing("\\", with: "\\\\").replacing("'", with: "\\'") }
 }

@@ -74,7 +74,7 @@ final class RawClient: @unchecked Sendable {
   }
 
   static func head(_ method: String, _ path: String, _ headers: [(String, String)], length: Int?) -> [UInt8] {
-    var text = "\(method) \(path) HTTP/1.1\r\nHost: farm\r\n"
+    var text = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     for (name, value) in headers { text += "\(name): \(value)\r\n" }
     if let length { text += "Content-Length: \(length)\r\n" }
     return Array((text + "\r\n").utf8)

@@ -102,4 +102,24 @@ struct RuleTests {
 
         """#)
   }
+
+  @Test(
+    arguments: [
+      ("127.0.0.1:7480", nil, nil, true), ("localhost", "http://localhost", "same-origin", true),
+      ("[::1]:80", nil, "none", true), ("127.9.0.1:1", "http://127.9.0.1:1", nil, true),
+      ("evil.example", nil, nil, false), ("127.0.0.1.evil.example", nil, nil, false), ("128.0.0.1", nil, nil, false),
+      ("127.0.0.1", "http://evil.example", nil, false), ("127.0.0.1:80", "http://127.0.0.1:81", nil, false),
+      ("localhost", "null", nil, false), ("localhost", nil, "cross-site", false),
+      ("localhost", nil, "same-site", false),
+    ] as [(String, String?, String?, Bool)])
+  func `a farm without a token answers no page of another site`(
+    authority: String, origin: String?, site: String?, isAnswered: Bool
+  ) {
+    var request = HTTPRequest(method: .get, scheme: "http", authority: authority, path: "/v1/jobs")
+    request.headerFields[.origin] = origin
+    request.headerFields[HTTPField.Name("Sec-Fetch-Site")!] = site
+    var error: ProblemDetails?
+    do { try Access(token: nil).check(request) } catch let refusal { error = refusal }
+    #expect((error == nil) == isAnswered)
+  }
 }

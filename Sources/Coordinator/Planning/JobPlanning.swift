@@ -52,6 +52,8 @@ actor JobPlanning {
 
   private func plan(_ job: JobID, isAlone: Bool) async {
     var mustBeAlone = false
+    // The drain has ended the attempts that it has found.
+    if isDraining { return plannings.end(job, mustBeAlone: false) }
     do throws(JobStoreError) {
       mustBeAlone = try await planner.plan(job, isAlone: isAlone)
       // One whose document does not match its media, or whose film is cached.

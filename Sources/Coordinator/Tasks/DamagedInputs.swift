@@ -50,8 +50,10 @@ actor DamagedInputs {
     /// Nil if the content store is away, so that nothing can be found out. Blocks.
     init?(_ input: Content, _ content: ContentLocator) throws {
       wasDamaged = try content.removeIfDamaged(input.digest)
-      isThere = content.has(input)
-      problem = isThere ? nil : content.problem(withShared: input)
+      let isKnown = content.has(input)
+      problem = isKnown ? nil : content.problem(withShared: input)
+      // Without a problem it may have been found where another client has named it.
+      isThere = isKnown || problem == nil && content.has(input)
       if content.store.absence != nil { return nil }
     }
   }

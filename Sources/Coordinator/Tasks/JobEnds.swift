@@ -5,13 +5,20 @@ import Synchronization
 
 /// Reports how jobs end, each end once.
 final class JobEnds: Sendable {
-  /// How many jobs are remembered.
-  private static let mostJobs = 10_000
+  /// How many ends are remembered.
+  private static let mostEnds = 10_000
 
   private let store: any JobStore
   private let facts: TaskFacts
   private let events: FarmEvents
-  private let reported = Mutex<Set<JobID>>([])
+  /// An end of a job, which may be taken up again and end once more.
+  private struct End: Hashable {
+    var job: JobID
+    /// From the submission to the end.
+    var elapsed: Duration
+  }
+
+  private let reported = Mutex<Set<End>>([])
 
   init(store: any JobStore, facts: TaskFacts, events: FarmEvents) {
     self.store = store
@@ -24,7 +31,7 @@ final class JobEnds: Sendable {
     // Only the log lacks it if the store does not answer now.
     guard let job = try? await store.summary(of: job)?.job, job.state.hasEnded else { return }
     // Several calls may find the same end, as of a job that is cancelled while it is planned.
-    if job.purpose == .render, remember(job.id) {
+    if job.purpose == .render, remember(End(job: job.id, elapsed: job.elapsed)) {
       events.emit(
         .jobEnded(
           job: job.id.description, name: job.name, state: job.state, seconds: job.elapsed.seconds,
@@ -33,14 +40,11 @@ final class JobEnds: Sendable {
     await facts.forget(job.id)
   }
 
-  /// A job that had ended was taken up again.
-  func goesOn(_ job: JobID) { reported.withLock { _ = $0.remove(job) } }
-
   /// False if it was reported already.
-  private func remember(_ job: JobID) -> Bool {
-    reported.withLock { jobs in
-      if jobs.count >= Self.mostJobs { jobs = [] }
-      return jobs.insert(job).inserted
+  private func remember(_ end: End) -> Bool {
+    reported.withLock { ends in
+      if ends.count >= Self.mostEnds { ends = [] }
+      return ends.insert(end).inserted
     }
   }
 }

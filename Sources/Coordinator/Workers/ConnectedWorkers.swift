@@ -54,9 +54,13 @@ actor ConnectedWorkers {
         old.connection.close()
       }
     } catch {
-      throw WireError(
-        .refused(.unavailable),
-        "connection \(holder.session) of worker \(holder.worker) is not later than \(error.open), which is open")
+      switch error {
+      case .closed: throw WireError(.refused(.shuttingDown), "the coordinator is shutting down")
+      case .notLater(let open):
+        throw WireError(
+          .refused(.unavailable),
+          "connection \(holder.session) of worker \(holder.worker) is not later than \(open), which is open")
+      }
     }
     pauses[holder.worker] = nil
     events.emit(.workerConnected(worker.asEvent))

@@ -208,7 +208,9 @@ actor WorkerConnectionHandler {
     case .fail(let lease, let failure, let damagedInput):
       await parts.reports.fail(lease, holder, failure, damagedInput: damagedInput, worker: name)
     case .replyToFailure(let lease): send(.failureReply(.with { $0.lease = lease.message }))
-    case .capacity(let capacity): parts.claims.setCapacity(of: holder, to: capacity)
+    case .capacity:
+      // The present one: an effect before this may have waited while another event was handled.
+      parts.claims.setCapacity(of: holder, to: state.capacity(now: parts.now()))
     case .paused(let reason):
       held = reason
       await parts.workers.setPause(of: holder, to: pause)
@@ -232,6 +234,9 @@ actor WorkerConnectionHandler {
         $0.inputs = inputs
         $0.work = UInt64(clamping: grant.work)
       }
+      // Before it is sent: its end may come at once.
+      let fact = await parts.facts.fact(of: grant.lease.task)
+      parts.events.emit(.taskGranted(.init(grant.lease.task, fact), worker: name))
       do {
         try await connection.send(.grant(message))
       } catch {
@@ -239,8 +244,6 @@ actor WorkerConnectionHandler {
         await parts.claims.release([grant])
         return
       }
-      let fact = await parts.facts.fact(of: grant.lease.task)
-      parts.events.emit(.taskGranted(.init(grant.lease.task, fact), worker: name))
     }
   }
 

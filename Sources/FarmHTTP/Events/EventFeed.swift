@@ -116,6 +116,10 @@ actor EventFeed {
       remember(report)
       guard isCurrent else { continue }
       append("event", report)
+      if case .jobDeleted(let job) = event {
+        jobs[job] = nil
+        append("deleted", Deleted(job: job))
+      }
       await happened.signal()
     }
   }
@@ -184,6 +188,8 @@ actor EventFeed {
   }
 
   private func take(_ now: [String: JobStatus], _ workers: [WorkerStatus], _ notices: [String]) {
+    // Ages change without events.
+    encoded = nil
     let gone = jobs.filter { now[$0.key] == nil && !$0.value.hasEnded }.keys.sorted()
     // In the order of their submission, oldest first.
     for status in now.values.sorted(by: { $0.submittedSecondsAgo > $1.submittedSecondsAgo })

@@ -10,6 +10,8 @@ struct ProblemDetails: Error, Sendable {
     /// The request is malformed.
     case badRequest = "bad-request"
     case unauthorized
+    /// Another site asks, through a browser.
+    case forbidden
     case notFound = "not-found"
     case methodNotAllowed = "method-not-allowed"
     case notAcceptable = "not-acceptable"
@@ -38,6 +40,7 @@ struct ProblemDetails: Error, Sendable {
       switch self {
       case .badRequest: .badRequest
       case .unauthorized: .unauthorized
+      case .forbidden: .forbidden
       case .notFound: .notFound
       case .methodNotAllowed: .methodNotAllowed
       case .notAcceptable: .notAcceptable
@@ -59,6 +62,7 @@ struct ProblemDetails: Error, Sendable {
       switch self {
       case .badRequest: "The request is malformed."
       case .unauthorized: "The farm's token is required."
+      case .forbidden: "The farm answers no other site."
       case .notFound: "There is no such thing."
       case .methodNotAllowed: "The path does not have this method."
       case .notAcceptable: "The reply has another media type than the request accepts."

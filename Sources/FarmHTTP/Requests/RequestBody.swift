@@ -46,7 +46,8 @@ struct BodyReader: Sendable {
     _ call: Call, as type: Body.Type = Body.self, limit: Int = longestBody,
     _ answer: @Sendable (DecodedBody<Body>) async throws -> Response
   ) async throws -> Response {
-    let given = call.header(.contentType) ?? "application/json"
+    // Stated, because a browser sends bytes without a type for any page.
+    let given = call.header(.contentType) ?? "none"
     let mediaType = given.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
     guard mediaType == "application/json" else {
       throw ProblemDetails(.unsupportedMediaType, "the body must be application/json, not \(given.prefix(128))")

@@ -50,6 +50,12 @@ struct FilmRoutes: Sendable {
     headers[.contentType] = FetchedFile.mediaType(file.name)
     // Of a file that the client does not have, a part is of no use.
     let isSame = call.header(.ifRange).map { $0 == tag } ?? true
+    // Ranges are for GET alone, and HEAD has no body.
+    if call.request.method == .head {
+      return Response(
+        status: .ok, headers: headers,
+        body: ResponseBody(contentLength: Int(size)) { writer in try await writer.finish(nil) })
+    }
     switch ByteRange(isSame ? call.header(.range) : nil, size: size) {
     case .unsatisfiable:
       var problem = ProblemDetails(.rangeNotSatisfiable, "the file has \(size) bytes")
@@ -78,7 +84,9 @@ struct FilmRoutes: Sendable {
         part = try await read(file, range, from: offset)
       }
       try await writer.finish(nil)
-      if offset == file.content.size { await farm.markFetched(job) }
+      // A part is not the film, and one of several outputs is not all of them.
+      let isFilm = file.source == file.content.digest && range.lowerBound == 0
+      if isFilm, offset == file.content.size { await farm.markFetched(job) }
     }
   }
 
