@@ -1,7 +1,9 @@
 import ArgumentParser
 import Client
+import ContentStorage
 import Coordinator
 import FarmHTTP
+import Jobs
 import Logging
 import SystemSupport
 import Wire
@@ -16,13 +18,38 @@ enum CoordinatorRun {
     }
   }
 
+  /// Serves until a signal ends it. Throws why one of the faces cannot be served.
+  /// - Parameters:
+  ///   - configuration: Without a name: the coordinator's is that of this machine, with the port.
+  ///   - web: The address of the HTTP API and the page. Nil: there is none.
+  ///   - listening: Receives the address of the HTTP API when it is served.
+  static func serve(
+    _ jobs: any JobStore, _ content: ContentLocator, _ configuration: CoordinatorConfiguration, at server: WireServer,
+    web: WireAddress?, _ stop: StopSignals, _ logger: Logger,
+    listening: @escaping @Sendable (WireAddress) -> Void = { _ in }
+  ) async throws {
+    var configuration = configuration
+    configuration.name = "\(ProcessEnvironment.hostName):\(server.address.port)"
+    let coordinator = CoordinatorService(store: jobs, content: content, configuration: configuration, logger: logger)
+    let face = web.map {
+      HTTPFace(FarmService(coordinator), address: $0, token: configuration.token, logger: logger)
+    }
+    await stop.serve {
+      await withDiscardingTaskGroup { group in
+        group.addTask { await coordinator.drain(server) }
+        group.addTask { await face?.drain() }
+      }
+    }
+    try await run(coordinator, server, face, logger, listening: listening)
+  }
+
   /// How long replies of the HTTP API go on when the coordinator has ended. A film can be fetched on from where it was.
   private static let lastReplies = Duration.seconds(2)
 
   /// Serves until the coordinator is drained. Throws why one of the faces cannot be served.
-  static func run(
+  private static func run(
     _ coordinator: CoordinatorService, _ server: WireServer, _ face: HTTPFace?, _ logger: Logger,
-    listening: @escaping @Sendable (WireAddress) -> Void = { _ in }
+    listening: @escaping @Sendable (WireAddress) -> Void
   ) async throws {
     try await withThrowingTaskGroup(of: Ended.self) { group in
       var left: Set<Ended> = [.coordinator]

@@ -86,18 +86,8 @@ struct FarmCommand: AsyncParsableCommand {
         let content = try ContentLocator(
           store: store, mediaRoot: nil, contents: FileContentCache(lists: store.blocks))
         let server = try await CoordinatorRun.bind(address, logger)
-        var configuration = CoordinatorConfiguration(
-          name: "\(ProcessEnvironment.hostName):\(server.address.port)", token: token)
+        var configuration = CoordinatorConfiguration(name: "", token: token)
         configuration.minimumFree = 1 << 30
-        let coordinator = CoordinatorService(
-          store: jobs, content: content, configuration: configuration, logger: logger)
-        let face = HTTPFace(FarmService(coordinator), address: web, token: token, logger: logger)
-        await stop.serve {
-          await withDiscardingTaskGroup { group in
-            group.addTask { await coordinator.drain(server) }
-            group.addTask { await face.drain() }
-          }
-        }
         let local = LocalWorker(
           executable: worker,
           arguments: [
@@ -114,7 +104,7 @@ struct FarmCommand: AsyncParsableCommand {
           }
           return nil
         }
-        try await CoordinatorRun.run(coordinator, server, face, logger) { http in
+        try await CoordinatorRun.serve(jobs, content, configuration, at: server, web: web, stop, logger) { http in
           Self.print(page: http, wire: server.address, jobs: place, isProtected: token != nil)
         }
         working.cancel()
@@ -146,7 +136,7 @@ struct FarmCommand: AsyncParsableCommand {
         MemoryJobStore { start.duration(to: .now) }, "in memory only, and lost when the farm ends\(reason)")
       return
     }
-    let database = OwnDatabase(programs: programs, folder: folder.path("postgresql"))
+    let database = try OwnDatabase(programs: programs, folder: folder.path("postgresql"))
     let starting = Task { try await database.start() }
     await stop.serve { starting.cancel() }
     let url: String
@@ -154,7 +144,7 @@ struct FarmCommand: AsyncParsableCommand {
       url = try await starting.value
     } catch {
       await database.stop()
-      throw starting.isCancelled ? ExitCode(128 + SIGINT) : error
+      throw starting.isCancelled ? ExitCode(128 + SIGTERM) : error
     }
     do {
       let jobs = try await DatabaseAttempt.connect(url, LeasePolicy(), store, isReplacing: false, logger)

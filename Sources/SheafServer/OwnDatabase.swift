@@ -8,8 +8,6 @@ import SystemSupport
 /// folder and not at the network.
 struct OwnDatabase: Sendable {
   private static let user = "sheaf"
-  /// The longest folder of a socket that clients can name, in bytes: a socket's path may have 107.
-  private static let longestSocketFolder = 90
   /// How much of a program's messages is shown, in bytes.
   private static let mostMessages = 64 << 10
 
@@ -17,15 +15,25 @@ struct OwnDatabase: Sendable {
   let programs: String
   /// What the server keeps. Programs run in it and are given names in it: some of what they are given is for a shell.
   private let folder: String
+  /// The same, open: by its descriptor the socket has a short path, of which it may have 107 bytes, and no letter that
+  /// means something to libpq.
+  private let directory: OpenFile
 
   private var log: String { folder + "/server.log" }
 
   /// - Parameters:
   ///   - programs: The folder of PostgreSQL's programs.
   ///   - folder: What the server keeps; it is made if it is not there.
-  init(programs: String, folder: String) {
+  init(programs: String, folder: String) throws(CommandFailure) {
     self.programs = programs
     self.folder = folder
+    do {
+      try Directories.make(folder, permissions: 0o700)
+      directory = try OpenFile.open(folder, O_RDONLY | O_DIRECTORY)
+    } catch {
+      throw CommandFailure(.work, "the database's folder cannot be made: \(error)")
+    }
+    try giveAway()
   }
 
   /// The folder of PostgreSQL's programs: one of `PATH`, or the newest of those where Debian has them. Nil: there is
@@ -41,12 +49,6 @@ struct OwnDatabase: Sendable {
   /// Makes the server's files if there are none, and starts it. One that a farm has left running is used.
   /// - Returns: How to connect to it, as libpq takes it.
   func start() async throws(CommandFailure) -> String {
-    do {
-      try Directories.make(folder, permissions: 0o700)
-    } catch {
-      throw CommandFailure(.work, "the database's folder cannot be made: \(error)")
-    }
-    try giveAway()
     if access(folder + "/data/PG_VERSION", F_OK) != 0 {
       // Made elsewhere: what a program that was killed has left is no database.
       try await run("/bin/rm", ["-rf", "new", "data"])
@@ -66,7 +68,7 @@ struct OwnDatabase: Sendable {
           "-k .. -c listen_addresses='' -c unix_socket_permissions=0700",
         ], explaining: log)
     }
-    return "host='\(try socketFolder().escaped)' user=\(Self.user) dbname=postgres"
+    return "host=/proc/self/fd/\(directory.descriptor) user=\(Self.user) dbname=postgres"
   }
 
   /// Stops the server, which closes its connections. One that does not stop is found by the next farm.
@@ -81,20 +83,6 @@ struct OwnDatabase: Sendable {
 
   private func isRunning() async throws(CommandFailure) -> Bool {
     try await execute("\(programs)/pg_ctl", ["status", "--pgdata", "data"]).code == 0
-  }
-
-  /// The folder as clients name it: if its path is too long, by a link in a folder that only this user can write to.
-  private func socketFolder() throws(CommandFailure) -> String {
-    if folder.utf8.count <= Self.longestSocketFolder { return folder }
-    var name = Array("/tmp/sheaf-XXXXXX".utf8CString)
-    guard mkdtemp(&name) != nil else {
-      throw CommandFailure(.work, "no folder can be made in /tmp: \(SystemError(errno, "").reason)")
-    }
-    let link = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } + "/database"
-    guard symlink(folder, link) == 0 else {
-      throw CommandFailure(.work, "\(link) cannot be made: \(SystemError(errno, "").reason)")
-    }
-    return link
   }
 
   /// PostgreSQL does not run as root: then the server is the user's that Debian's packages make.
@@ -152,9 +140,4 @@ struct OwnDatabase: Sendable {
       throw CommandFailure(.work, "\(program) cannot be executed: \(error)")
     }
   }
-}
-
-extension String {
-  /// Within the quotation marks of a connection string of libpq.
-  fileprivate var escaped: String { replacing("\\", with: "\\\\").replacing("'", with: "\\'") }
 }

@@ -116,21 +116,8 @@ struct ServeCommand: AsyncParsableCommand {
         database, settings.policy, content.store, isReplacing: Setting.flag(replaceStore, "SHEAF_REPLACE_STORE"), logger
       )
       let server = try await CoordinatorRun.bind(address, logger)
-      let coordinator = CoordinatorService(
-        store: jobs, content: content,
-        configuration: settings.named("\(ProcessEnvironment.hostName):\(server.address.port)"),
-        logger: logger)
       logger.notice("listening", metadata: ["address": "\(server.address)", "store": "\(content.store.directory)"])
-      let face = web.map {
-        HTTPFace(FarmService(coordinator), address: $0, token: token, logger: logger)
-      }
-      await stop.serve {
-        await withDiscardingTaskGroup { group in
-          group.addTask { await coordinator.drain(server) }
-          group.addTask { await face?.drain() }
-        }
-      }
-      try await CoordinatorRun.run(coordinator, server, face, logger)
+      try await CoordinatorRun.serve(jobs, content, settings, at: server, web: web, stop, logger)
       await jobs.close()
       logger.notice("stopped")
     } catch let error as SettingError {
@@ -178,13 +165,5 @@ struct ServeCommand: AsyncParsableCommand {
     } catch {
       throw CommandFailure(.work, "the content store cannot be used: \(error)")
     }
-  }
-}
-
-extension CoordinatorConfiguration {
-  fileprivate func named(_ name: String) -> CoordinatorConfiguration {
-    var configuration = self
-    configuration.name = name
-    return configuration
   }
 }

@@ -148,7 +148,7 @@ struct SessionTests {
 
   /// Each session counts its movement anew, and a worker that was away could not report any.
   @Test(arguments: StoreKind.allCases)
-  func `movement of any kind keeps a task from hanging`(_ kind: StoreKind) async throws {
+  func `progress of any kind keeps a task from hanging`(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(hang: .seconds(20))) { farm in
       try await farm.store.submitRendering("j1", tasks: [.sample(.video)])
       let lease = try #require(try await farm.store.claimOne()).lease

@@ -115,7 +115,7 @@ function makeHead(id) {
       bar.classList.toggle("ended", !isOpen(job));
       const [part, what, eta] = line.children;
       setText(part, isOpen(job) ? job.state === "probing" ? "" : percent(progress(job)) : "");
-      setText(what, told(job));
+      setText(what, standing(job));
       const left = remaining(job, now());
       setText(eta, !isOpen(job) ? "" : left.seconds ? `${roughly(left.seconds)} left` : !job.waitsFor && left.reason ? `Time left: ${left.reason}` : "");
       setHidden(line, [part, what, eta].every(node => node.textContent === ""));
@@ -131,7 +131,7 @@ function makeHead(id) {
 }
 
 /** What the job does, or how it ended. */
-function told(job) {
+function standing(job) {
   if (!isOpen(job)) {
     if (job.state === "failed") return job.error ?? "See the problems below.";
     return "";

@@ -12,7 +12,7 @@ extension Response {
       self.init(bytes: data, type: type, status: status)
     } catch {
       // A number that JSON does not have, such as an infinity.
-      self.init(bytes: Data("{}".utf8), type: type, status: .internalServerError)
+      self = ProblemDetails(.internal, "the reply cannot be written as JSON: \(error)").response
     }
   }
 
