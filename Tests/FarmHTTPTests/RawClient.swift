@@ -111,6 +111,17 @@ final class RawClient: @unchecked Sendable {
   private var rest: [UInt8] = []
   private(set) var comments = 0
 
+  /// Reads lines until so many comments have come. Returns false if the stream ends first, or an event comes.
+  func readComments(_ count: Int) async throws -> Bool {
+    try await blocking { [self] in
+      while comments < count {
+        guard let line = try readLine() else { return false }
+        if line.hasPrefix(":") { comments += 1 } else if !line.isEmpty { return false }
+      }
+      return true
+    }
+  }
+
   /// The next event of a stream. Nil: the stream has ended.
   func event() async throws -> Event? {
     try await blocking { [self] in
