@@ -85,6 +85,16 @@ struct ClaimBatcherTests {
     #expect(claimBatcher.handle(.capacity(holder("a"), 1)) == [claim("a")])
   }
 
+  @Test func `a grant that arrives before its claim is known to have returned leaves its slot as it was`() {
+    var claimBatcher = claimBatcher(("a", 2))
+    let first = claimBatcher.handle(.capacity(holder("a"), 1))
+    #expect(claimBatcher.handle(.capacity(holder("a"), 0)) == [])
+    #expect(claimBatcher.handle(.delivered(holder("a"), 1)) == [])
+    #expect(claimBatcher.handle(.claimed(build: "b", slots: first[0].slots, granted: [holder("a")])) == [])
+    // Its task has ended.
+    #expect(claimBatcher.handle(.capacity(holder("a"), 1)) == [claim("a")])
+  }
+
   @Test func `a claim that came back short is not repeated until something changes`() {
     var claimBatcher = claimBatcher(("a", 8))
     let first = claimBatcher.handle(.capacity(holder("a"), 2))

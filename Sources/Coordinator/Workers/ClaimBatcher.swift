@@ -86,7 +86,8 @@ struct ClaimBatcher: Sendable {
       forget(build)
     case .delivered(let holder, let count):
       guard let entry = entries[holder.worker], entry.holder == holder else { break }
-      entries[holder.worker]?.delivering = max(0, entry.delivering - count)
+      // Below zero if they arrive before the claim is known to have returned; until then the build has no other claim.
+      entries[holder.worker]?.delivering = entry.delivering - count
     }
     return claims()
   }
