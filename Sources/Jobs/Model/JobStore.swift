@@ -4,10 +4,10 @@ package import FarmModel
 /// The farm's jobs, tasks and leases. The store is the only copy of them: a coordinator keeps none in memory.
 ///
 /// Every operation is one transaction, but for a claim, whose grants of ready tasks and of backup leases are one each;
-/// none leaves a transaction open. All times are of the store's own clock: operations take and return durations, and
-/// never points in time. `MemoryJobStore` is the reference: the same operations leave every store in the same state.
+/// none leaves a transaction open. All times are of the store's own clock: operations take durations, and
+/// points in time are only returned, for people. `MemoryJobStore` is the reference: the same operations leave every store in the same state.
 /// `docs/architecture.md` has the diagrams of the states.
-package protocol JobStore: Sendable {
+package protocol JobStore: Journal, WebhookStore {
   // MARK: Jobs
 
   /// Writes a job in `probing` with its probe tasks, which are `ready` unless cached. A job without any can be planned
@@ -62,8 +62,9 @@ package protocol JobStore: Sendable {
   /// probe tasks, with their leases and attempts, and its build. Published results stay in the content store, where the
   /// next plan finds those of its build.
   ///
+  /// - Parameter reason: For a person: recorded with the event.
   /// - Returns: False, with nothing written, if the job is in another state.
-  func replan(_ job: JobID) async throws(JobStoreError) -> Bool
+  func replan(_ job: JobID, reason: String) async throws(JobStoreError) -> Bool
 
   /// Makes probe tasks of a job in `probing` that are done `ready` again, because their results are lost. A task that
   /// is not done, or does not exist, is left as it is.
