@@ -141,6 +141,12 @@ let package = Package(
       ],
       resources: [.embedInCode("Page")],
       swiftSettings: strict),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    // What is sent to other servers: messages about jobs.
+    .target(
+      name: "Webhooks",
+      dependencies: ["CCurl", "Coordinator", "Digest", "FarmAPI", "SystemSupport", "Wire", logging],
+      swiftSettings: strict),
     // A coordinator and a worker of this machine, for commands that need no farm.
     .target(
       name: "LocalFarm",
@@ -185,8 +191,8 @@ let package = Package(
     .executableTarget(
       name: "SheafServer",
       dependencies: [
-        "Client", "ContentStorage", "Coordinator", "FarmHTTP", "Jobs", "LocalFarm", "SystemSupport", "Wire",
-        argumentParser, logging, subprocess, systemPackage, unixSignals,
+        "Client", "ContentStorage", "Coordinator", "FarmHTTP", "Jobs", "LocalFarm", "SystemSupport", "Webhooks",
+        "Wire", argumentParser, logging, subprocess, systemPackage, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(name: "SheafWorkerCLI", dependencies: ["SheafWorker"], swiftSettings: strict),

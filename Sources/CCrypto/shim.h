@@ -1,3 +1,4 @@
-// libcrypto's hashes, and nothing else of it.
+// libcrypto's hashes and codes of messages, and nothing else of it.
 #pragma once
 #include <openssl/evp.h>
+#include <openssl/hmac.h>

@@ -151,9 +151,9 @@ package struct FarmService: Sendable {
 
   // MARK: Events
 
-  /// Everything that this coordinator sees happen from now on, in order. A reader that falls far behind loses the
-  /// oldest.
-  package func events() -> AsyncStream<FarmEvent> { coordinator.events.stream() }
+  /// Everything that this coordinator itself sees happen from now on, in order. A reader that falls far behind loses
+  /// the oldest.
+  package func ownEvents() -> AsyncStream<FarmEvent> { coordinator.events.stream() }
 
   // MARK: The store
 

@@ -8,6 +8,13 @@ import Wire
 struct Retention: Sendable {
   /// How many jobs one call of the store deletes.
   private static let batch = 100
+  /// How many events one call of the store removes.
+  private static let eventBatch = 10_000
+  /// How long, and how many, events are kept for those who were away.
+  private static let keptEvents = Duration.seconds(7 * 24 * 3600)
+  private static let mostEvents = 200_000
+  /// How long a message to a webhook can be sent again.
+  private static let keptDeliveries = Duration.seconds(30 * 24 * 3600)
 
   let store: any JobStore
   let content: ContentStore
@@ -20,6 +27,7 @@ struct Retention: Sendable {
     while !Task.isCancelled {
       do {
         try await abandonable { try await deleteOldJobs() }
+        try await abandonable { try await removeOldEvents() }
         try await abandonable { try await trimStore() }
       } catch let error as JobStoreError {
         availability.report(error, "old jobs not deleted")
@@ -40,6 +48,15 @@ struct Retention: Sendable {
       total += deleted
     }
     if total > 0 { logger.info("old jobs deleted", metadata: ["jobs": "\(total)"]) }
+  }
+
+  private func removeOldEvents() async throws {
+    _ = try await store.removeDeliveries(olderThan: Self.keptDeliveries, limit: Self.eventBatch)
+    var removed = Self.eventBatch
+    while removed == Self.eventBatch, !Task.isCancelled {
+      removed = try await store.removeEvents(
+        olderThan: Self.keptEvents, most: Self.mostEvents, limit: Self.eventBatch)
+    }
   }
 
   private func trimStore() async throws {

@@ -1,31 +1,37 @@
 package import FarmModel
 
-/// A `FarmEvent` as clients get it. Its JSON is stable: keys may be added, but are never changed.
+/// What has happened in the farm, as clients get it. Its JSON is stable: keys may be added, but are never changed.
 package struct FarmEventReport: Sendable, Hashable, Codable {
   package enum Name: String, Sendable, Hashable, Codable, CaseIterable {
     case jobSubmitted, jobPlanned, jobReplanned, jobRetried, jobEnded, jobDeleted
-    case taskGranted, taskDone, taskFailed, leaseExpired
+    case taskGranted, taskDone, taskFailed
     case workerConnected, workerDisconnected, workerPaused, workerResumed
   }
 
   package var event: Name
-  /// When the coordinator saw it, in seconds since 1970.
-  package var time = 0.0
+  /// The event's place, the same at every coordinator.
+  package var id: EventPlace
+  /// When it happened, in seconds since 1970, by the farm's clock.
+  package var time: Double
   /// Nil: it is about no job.
   package var job: String?
   /// The job's name, or the worker's, for people.
   package var name: String?
-  /// How the job ended.
+  /// The job's state after it.
   package var state: JobState?
   /// The task's ordinal in its job.
   package var ordinal: Int?
+  /// Which of the task's attempts it is about.
+  package var epoch: Int64?
   /// What the task makes.
   package var label: String?
   /// The worker's name if it is about a task, and its id if it is about the worker.
   package var worker: String?
+  /// The worker's id.
+  package var workerID: String?
   /// How the attempt ended.
   package var end: AttemptEnd?
-  /// How long it took. Nil: it is not known.
+  /// How long the attempt took from its grant, or the job from its submission.
   package var seconds: Double?
   /// Of the plan: how many tasks there are, and how many results were known.
   package var tasks: Int?
@@ -33,57 +39,53 @@ package struct FarmEventReport: Sendable, Hashable, Codable {
   /// Why, for a person.
   package var reason: String?
 
-  private init(_ event: Name, job: String? = nil, name: String? = nil) {
+  package init(_ event: Name, id: EventPlace, time: Double) {
     self.event = event
-    self.job = job
-    self.name = name
-  }
-
-  private init(_ event: Name, _ task: FarmEvent.Task, worker: String? = nil) {
-    self.init(event, job: task.job)
-    ordinal = task.ordinal
-    label = task.label
-    self.worker = worker
-  }
-
-  private init(_ event: Name, _ worker: FarmEvent.Worker) {
-    self.init(event, name: worker.name)
-    self.worker = worker.id
-  }
-
-  /// - Parameter time: When it was seen, in seconds since 1970.
-  package init(_ event: FarmEvent, time: Double) {
-    self.init(event)
+    self.id = id
     self.time = time
   }
+}
 
-  private init(_ event: FarmEvent) {
-    switch event {
-    case .jobSubmitted(let job, let name, _, _): self.init(.jobSubmitted, job: job, name: name)
-    case .jobPlanned(let job, let name, let tasks, let cached, _, let seconds, _):
-      self.init(.jobPlanned, job: job, name: name)
-      (self.tasks, self.cached, self.seconds) = (tasks, cached, seconds)
-    case .jobReplanned(let job, let reason, _, let message):
-      self.init(.jobReplanned, job: job)
-      self.reason = message ?? reason.rawValue
-    case .jobRetried(let job, let name): self.init(.jobRetried, job: job, name: name)
-    case .jobEnded(let job, let name, let state, let seconds, let reason):
-      self.init(.jobEnded, job: job, name: name)
-      (self.state, self.seconds, self.reason) = (state, seconds, reason)
-    case .jobDeleted(let job): self.init(.jobDeleted, job: job)
-    case .taskGranted(let task, let worker): self.init(.taskGranted, task, worker: worker)
-    case .taskDone(let task, let worker, let seconds):
-      self.init(.taskDone, task, worker: worker)
-      self.seconds = seconds
-    case .taskFailed(let task, let worker, let end, let seconds, let reason):
-      self.init(.taskFailed, task, worker: worker)
-      (self.end, self.seconds, self.reason) = (end, seconds, reason)
-    case .leaseExpired(let task): self.init(.leaseExpired, task)
-    case .workerConnected(let worker): self.init(.workerConnected, worker)
-    case .workerDisconnected(let worker): self.init(.workerDisconnected, worker)
-    case .workerPaused(let worker, let reason):
-      self.init(reason == nil ? .workerResumed : .workerPaused, worker)
-      self.reason = reason
+/// The place of an event among all of a farm.
+package struct EventPlace: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  package var transaction: Int64
+  package var number: Int64
+
+  /// The place before every event.
+  package static let beginning = EventPlace(transaction: 0, number: 0)
+
+  package init(transaction: Int64, number: Int64) {
+    self.transaction = transaction
+    self.number = number
+  }
+
+  /// Nil if the text has another form.
+  package init?(_ text: some StringProtocol) {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, let transaction = Int64(parts[0]), let number = Int64(parts[1]), transaction >= 0,
+      number >= 0
+    else { return nil }
+    self.init(transaction: transaction, number: number)
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let text = try decoder.singleValueContainer().decode(String.self)
+    guard let place = EventPlace(text) else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "\"\(text)\" is not the place of an event"))
     }
+    self = place
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+
+  /// Two numbers with a full stop between.
+  package var description: String { "\(transaction).\(number)" }
+
+  package static func < (left: EventPlace, right: EventPlace) -> Bool {
+    (left.transaction, left.number) < (right.transaction, right.number)
   }
 }

@@ -38,7 +38,7 @@ struct Responder: Sendable {
 
   /// Counts what happens in the farm, until it is cancelled.
   func follow() async {
-    for await event in farm.events() { measurements.count(event) }
+    for await event in farm.ownEvents() { measurements.count(event) }
   }
 
   func respond(to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {

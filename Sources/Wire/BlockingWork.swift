@@ -15,6 +15,8 @@ package enum BlockingWork {
     case transfers
     /// Completing uploads: checking what an interrupted one left, and syncing to the disk.
     case storing
+    /// Requests to other servers, which wait for those.
+    case requests
   }
 
   private static let files = pool(8)
@@ -22,6 +24,7 @@ package enum BlockingWork {
   private static let planning = pool(2)
   private static let transfers = pool(8)
   private static let storing = pool(4)
+  private static let requests = pool(16)
 
   /// Runs `body` on a thread of the pool, behind the work that the pool was given before. Throws what `body` throws, or
   /// `CancellationError` if the task is cancelled before `body` has begun.
@@ -38,6 +41,7 @@ package enum BlockingWork {
     case .planning: planning
     case .transfers: transfers
     case .storing: storing
+    case .requests: requests
     }
   }
 

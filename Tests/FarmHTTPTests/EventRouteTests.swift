@@ -1,6 +1,8 @@
 import Coordinator
 import FarmHTTP
+import FarmModel
 import Foundation
+import Jobs
 import Testing
 
 /// Streams of events over HTTP.
@@ -73,7 +75,42 @@ import Testing
     }
   }
 
-  @Test(arguments: ["abc-5", "nonsense", "", "0-18446744073709551616"])
+  @Test func `a client that comes to another coordinator gets what has happened meanwhile, once, and the state`()
+    async throws
+  {
+    try await TestFarm.run { farm in
+      let (client, _) = try await farm.events("/v1/events")
+      try await farm.openJob("a")
+      var last = try #require(try await client.event())
+      while last.name != "event" { last = try #require(try await client.event()) }
+      #expect(last.json["event"] as? String == "jobSubmitted" && last.json["job"] as? String == "a")
+      let id = try #require(last.id)
+      try await farm.openJob("b")
+      _ = try await farm.store.cancel(JobID("a"))
+      try await farm.withAnother { other in
+        let (again, _) = try await other.events("/v1/events", last: id)
+        var missed: [String] = []
+        var next = try #require(try await again.event())
+        var ids: [String] = []
+        while next.name == "event" {
+          missed.append("\(next.json["event"] ?? "") \(next.json["job"] ?? "")")
+          ids.append(try #require(next.id))
+          next = try #require(try await again.event())
+        }
+        #expect(missed == ["jobSubmitted b", "jobEnded a"])
+        let states = (next.json["jobs"] as? [[String: Any]] ?? []).map { "\($0["job"] ?? "") \($0["state"] ?? "")" }
+        #expect(next.name == "reset" && Set(states) == ["a cancelled", "b probing"])
+        // In the midst of what was missed, and after it.
+        let (rest, _) = try await farm.events("/v1/events", last: ids[0])
+        #expect(try await rest.event()?.json["job"] as? String == "a")
+        #expect(try await rest.event()?.name == "reset")
+        let (none, _) = try await farm.events("/v1/events", last: next.id)
+        #expect(try await none.event()?.name == "reset")
+      }
+    }
+  }
+
+  @Test(arguments: ["abc-5", "abc-5-1", "abc-5-1.x", "nonsense", "", "0-18446744073709551616"])
   func `an id that the server does not know gets the whole state`(id: String) async throws {
     try await TestFarm.run { farm in
       let (client, head) = try await farm.events("/v1/events", last: id)
@@ -87,7 +124,7 @@ import Testing
     try await TestFarm.run { farm in
       let (client, _) = try await farm.events("/v1/events")
       let id = try #require(try await client.event()?.id)
-      let later = id.prefix { $0 != "-" } + "-999"
+      let later = id.prefix { $0 != "-" } + "-999-0.0"
       let (again, _) = try await farm.events("/v1/events", last: String(later))
       let event = try await again.event()
       #expect(event?.name == "reset")

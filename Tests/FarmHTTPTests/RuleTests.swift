@@ -54,7 +54,7 @@ struct RuleTests {
     var ring = EventRing(mostEvents: 3, mostBytes: 100)
     #expect(ring.events(after: 0) == [] && ring.events(after: 1) == nil)
     for number in 1...10 {
-      ring.append(ByteBuffer(string: "\(number)"))
+      ring.append(ByteBuffer(string: "\(number)"), at: .beginning)
       for place in 0...number {
         let events = ring.events(after: UInt64(place)).map { $0.map(\.number) }
         #expect(events == (number - place <= min(3, number) ? (place..<number).map { UInt64($0 + 1) } : nil))
@@ -62,7 +62,7 @@ struct RuleTests {
     }
     #expect(ring.events(after: 7, most: 2)?.map(\.number) == [8, 9])
     // One that is too large is kept alone, so that whoever is next to it goes on.
-    ring.append(ByteBuffer(repeating: 1, count: 200))
+    ring.append(ByteBuffer(repeating: 1, count: 200), at: .beginning)
     #expect(ring.events(after: 10)?.count == 1 && ring.events(after: 9) == nil)
   }
 
@@ -77,9 +77,12 @@ struct RuleTests {
   }
 
   @Test func `an id of an event is read as it is written`() {
-    #expect(EventID("abc-17") == EventID(feed: "abc", number: 17))
-    #expect("\(EventID(feed: "abc", number: 17))" == "abc-17")
-    for text in ["", "abc", "abc-", "abc-x", "a-b-1", "abc--1"] { #expect(EventID(text) == nil, "\(text)") }
+    let place = EventPlace(transaction: 812, number: 5)
+    #expect(EventID("abc-17-812.5") == EventID(feed: "abc", number: 17, place: place))
+    #expect("\(EventID(feed: "abc", number: 17, place: place))" == "abc-17-812.5")
+    for text in ["", "abc", "abc-", "abc-x", "a-b-1", "abc--1", "abc-1", "a-1-2", "a-1-2.", "a-1-.2", "a-1--2.3"] {
+      #expect(EventID(text) == nil, "\(text)")
+    }
   }
 
   @Test func `numbers and labels of metrics are written as Prometheus reads them`() {

@@ -66,6 +66,35 @@ struct TestFarm: Sendable {
     }
   }
 
+  /// Another coordinator of the same farm.
+  func withAnother(_ body: @escaping @Sendable (TestFarm) async throws -> Void) async throws {
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let locator = try ContentLocator(store: content, mediaRoot: folder.path("media"), contents: FileContentCache())
+    let other = CoordinatorService(
+      store: store, content: locator, configuration: CoordinatorConfiguration(name: "other", token: token),
+      logger: logger)
+    let face = HTTPFace(
+      FarmService(other), address: WireAddress(host: "127.0.0.1", port: 0), token: token, logger: logger)
+    let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        try await face.run { listening.yield($0.port) }
+        return false
+      }
+      var iterator = ports.makeAsyncIterator()
+      let port = try #require(await iterator.next())
+      let farm = TestFarm(
+        service: other, store: store, content: content, server: server, face: face, port: port, token: token,
+        folder: folder)
+      group.addTask {
+        try await body(farm)
+        return true
+      }
+      defer { group.cancelAll() }
+      while let hasEnded = try await group.next() { if hasEnded { return } }
+    }
+  }
+
   // MARK: Requests
 
   /// One request over a connection of its own, with the farm's token.

@@ -5,8 +5,8 @@ import FoundationEssentials
 import NIOCore
 import SystemSupport
 
-/// What happens in the farm, and what changes in its jobs and workers, for all who watch: one ring of events, and one
-/// look at the store for everybody.
+/// What happens in the farm, at whichever coordinator, and what changes in its jobs and workers, for all who watch: one
+/// ring of events, and one look at the store for everybody.
 ///
 /// A watcher has no queue of its own. It has a place in the ring, and loses its connection when that is forgotten.
 actor EventFeed {
@@ -67,8 +67,10 @@ actor EventFeed {
   private var jobs: [String: JobStatus] = [:]
   private var workers: [WorkerStatus] = []
   private var notices: [String] = []
-  /// Kept whether somebody watches or not, so that a page shows what happened before it was opened.
+  /// The newest events of the farm, so that a page shows what happened before it was opened.
   private var history: [FarmEventReport] = []
+  /// Up to where the farm's events are in the ring.
+  private var place = EventPlace.beginning
   private var watchers = 0
   private var lastWatched: ContinuousClock.Instant?
   /// The look that is under way.
@@ -110,29 +112,12 @@ actor EventFeed {
     }
   }
 
+  /// What this coordinator sees happen is a reason to look.
   private func follow() async {
-    for await event in farm.events() {
-      let report = FarmEventReport(event, time: Self.now)
-      remember(report)
-      guard isCurrent else { continue }
-      append("event", report)
-      if case .jobDeleted(let job) = event {
-        jobs[job] = nil
-        append("deleted", Deleted(job: job))
-      }
-      await happened.signal()
-    }
+    for await _ in farm.ownEvents() { await happened.signal() }
   }
 
   private static var now: Double { Date.now.timeIntervalSince1970 }
-
-  private func remember(_ report: FarmEventReport) {
-    // In steps, because the array moves when its first elements are removed.
-    if history.count >= Self.longestHistory * 5 / 4 {
-      history.removeFirst(history.count - Self.longestHistory + 1)
-    }
-    history.append(report)
-  }
 
   private func keepLooking() async {
     var seen = await happened.count
@@ -141,15 +126,19 @@ actor EventFeed {
       if isWatched {
         await look()
       } else if isCurrent {
-        // What happens from now on is not recorded: whoever comes later begins anew.
-        isCurrent = false
-        (feed, ring, encoded, called) = (Self.freshName(), EventRing(), nil, 0)
-        (jobs, workers, notices) = ([:], [], [])
+        // Nobody is told what happens from now on: whoever comes later begins anew.
+        begin()
       }
       // It throws if it is cancelled, and then the loop ends.
       try? await Task.sleep(for: Self.shortestPause)
       seen = await happened.wait(since: seen, atMost: Self.longestPause - Self.shortestPause)
     }
+  }
+
+  private func begin() {
+    isCurrent = false
+    (feed, ring, encoded, called) = (Self.freshName(), EventRing(), nil, 0)
+    (jobs, workers, notices, history, place) = ([:], [], [], [], .beginning)
   }
 
   /// Looks at the farm, or waits for the look that is under way: one for all, and none overtakes another.
@@ -164,6 +153,8 @@ actor EventFeed {
   /// Looks at the farm, and appends what has changed. Without an answer of the store everything stays as it is.
   private func lookOnce() async {
     do {
+      // Before the state, so that it has what they tell of.
+      try await readEvents()
       let list = try await farm.jobs(Self.query([], Self.newestJobs))
       var found = list.jobs
       found += try await farm.jobs(Self.query([.measuring, .rendering], Self.mostRendered)).jobs
@@ -177,6 +168,35 @@ actor EventFeed {
       take(now, workers, list.notices)
     } catch {
       // Whoever watches sees that nothing comes; `/readyz` has the reason.
+    }
+  }
+
+  /// Appends what has happened since the last look.
+  private func readEvents() async throws {
+    if isCurrent {
+      var next: [FarmEventReport]?
+      repeat {
+        next = try await farm.events(after: place, limit: Self.longestHistory)
+        for report in next ?? [] { tell(report) }
+      } while next?.count == Self.longestHistory
+      if next != nil { return }
+      // So much happened since that some of it is not kept.
+      begin()
+    }
+    history = try await farm.newestEvents(limit: Self.longestHistory)
+    place = history.last?.id ?? .beginning
+  }
+
+  private func tell(_ report: FarmEventReport) {
+    place = report.id
+    // In steps, because the array moves when its first elements are removed.
+    if history.count >= Self.longestHistory * 5 / 4 {
+      history.removeFirst(history.count - Self.longestHistory + 1)
+    }
+    history.append(report)
+    append("event", report)
+    if report.event == .jobDeleted, let job = report.job, jobs.removeValue(forKey: job) != nil {
+      append("deleted", Deleted(job: job))
     }
   }
 
@@ -208,7 +228,8 @@ actor EventFeed {
   private func append(_ name: String, _ value: some Encodable) {
     // Every value is finite, so it can be written.
     guard let data = try? JSONCoding.encoder.encode(value) else { return }
-    ring.append(ServerSentEvent.frame(name, "\(EventID(feed: feed, number: ring.last + 1))", data))
+    let id = EventID(feed: feed, number: ring.last + 1, place: place)
+    ring.append(ServerSentEvent.frame(name, "\(id)", data), at: place)
   }
 
   // MARK: Watching
@@ -226,15 +247,26 @@ actor EventFeed {
   func snapshot() async -> (id: EventID, frame: ByteBuffer)? {
     if !isCurrent { await look() }
     guard isCurrent, !hasEnded else { return nil }
-    let place = EventID(feed: feed, number: ring.last)
-    if let encoded, encoded.number == ring.last { return (place, encoded.frame) }
+    let id = EventID(feed: feed, number: ring.last, place: place)
+    if let encoded, encoded.number == ring.last { return (id, encoded.frame) }
     let newest = jobs.values.sorted { $0.submittedSecondsAgo < $1.submittedSecondsAgo }
     let snapshot = Snapshot(
       jobs: newest, workers: workers, notices: notices, history: history.suffix(Self.longestHistory), time: Self.now)
     guard let data = try? JSONCoding.encoder.encode(snapshot) else { return nil }
-    let frame = ServerSentEvent.frame("reset", "\(place)", data)
+    let frame = ServerSentEvent.frame("reset", "\(id)", data)
     encoded = (ring.last, frame)
-    return (place, frame)
+    return (id, frame)
+  }
+
+  /// The farm's events between what a client has seen, at whichever coordinator, and a snapshot: the first of them, as
+  /// they are sent. Empty: there are none, or some of them are not kept any more.
+  func missed(after seen: EventPlace, before snapshot: EventPlace) async throws -> (frames: [ByteBuffer], to: EventPlace) {
+    let found = try await farm.events(after: seen, limit: Self.longestHistory) ?? []
+    let missed = found.prefix { $0.id <= snapshot }
+    let frames = try missed.map { report in
+      ServerSentEvent.frame("event", "\(EventID(report.id))", try JSONCoding.encoder.encode(report))
+    }
+    return (frames, missed.last?.id ?? snapshot)
   }
 
   /// What comes after a place, waiting for it.
@@ -244,7 +276,7 @@ actor EventFeed {
     while !hasEnded {
       guard isCurrent, id.feed == feed, let events = ring.events(after: id.number) else { return .lost }
       if let last = events.last {
-        return .events(events.map(\.frame), EventID(feed: feed, number: last.number))
+        return .events(events.map(\.frame), EventID(feed: feed, number: last.number, place: last.place))
       }
       guard .now < end, !Task.isCancelled else { return .quiet }
       seen = await signal.wait(since: seen, atMost: end - .now)

@@ -1,3 +1,4 @@
+import FarmAPI
 import NIOCore
 
 /// The last events of a feed, numbered, within a number and a size: pure. What is older is forgotten.
@@ -5,6 +6,8 @@ struct EventRing: Sendable {
   struct Event: Sendable, Hashable {
     /// From 1, without gaps.
     var number: UInt64
+    /// Of the farm's events, the last that was sent before it, or with it.
+    var place: EventPlace
     /// As it is sent, the same bytes for all who watch.
     var frame: ByteBuffer
   }
@@ -24,9 +27,9 @@ struct EventRing: Sendable {
   }
 
   /// Adds an event, which has the number after `last`.
-  mutating func append(_ frame: ByteBuffer) {
+  mutating func append(_ frame: ByteBuffer, at place: EventPlace) {
     last += 1
-    events.append(Event(number: last, frame: frame))
+    events.append(Event(number: last, place: place, frame: frame))
     bytes += frame.readableBytes
     while events.count - first > mostEvents || bytes > mostBytes, events.count - first > 1 {
       bytes -= events[first].frame.readableBytes
@@ -49,23 +52,31 @@ struct EventRing: Sendable {
   }
 }
 
-/// The place of an event in the feeds of coordinators, as `id` of an event has it and `Last-Event-ID` returns it.
+/// The `id` of an event of a stream, which `Last-Event-ID` returns: where the stream goes on at the coordinator that
+/// gave it, and at any other.
 struct EventID: Sendable, Hashable, CustomStringConvertible {
-  /// Of one feed of one coordinator's process.
+  /// Names one feed of one coordinator's process.
   var feed: String
+  /// Counts in that feed.
   var number: UInt64
+  /// The place of the last event of the farm that was sent before it, or with it.
+  var place: EventPlace
 
-  init(feed: String, number: UInt64) {
+  init(feed: String, number: UInt64, place: EventPlace) {
     self.feed = feed
     self.number = number
+    self.place = place
   }
+
+  /// An id of no feed: whoever returns it gets what has happened since, and the whole state.
+  init(_ place: EventPlace) { self.init(feed: "", number: 0, place: place) }
 
   /// Nil if the text has another form.
   init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 2, let number = UInt64(parts[1]) else { return nil }
-    self.init(feed: String(parts[0]), number: number)
+    guard parts.count == 3, let number = UInt64(parts[1]), let place = EventPlace(parts[2]) else { return nil }
+    self.init(feed: String(parts[0]), number: number, place: place)
   }
 
-  var description: String { "\(feed)-\(number)" }
+  var description: String { "\(feed)-\(number)-\(place)" }
 }

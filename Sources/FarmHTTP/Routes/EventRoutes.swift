@@ -80,6 +80,8 @@ struct EventRoutes: Sendable {
 
   private func follow(from last: EventID?, _ events: inout EventWriter) async throws {
     var place = last
+    // Of a client that comes back: up to where it has the farm's events.
+    var seen = last?.place
     while !Task.isCancelled {
       guard let known = place else {
         guard let snapshot = await feed.snapshot() else {
@@ -89,14 +91,19 @@ struct EventRoutes: Sendable {
           if await farm.isDraining { return }
           continue
         }
+        while let from = seen, from != .beginning, from < snapshot.id.place {
+          let missed = try await feed.missed(after: from, before: snapshot.id.place)
+          for frame in missed.frames { try await events.write(frame) }
+          seen = missed.to
+        }
         try await events.write(snapshot.frame)
-        place = snapshot.id
+        (place, seen) = (snapshot.id, nil)
         continue
       }
       switch await feed.next(after: known, atMost: comment) {
       case .events(let frames, let next):
         for frame in frames { try await events.write(frame) }
-        place = next
+        (place, seen) = (next, next.place)
       case .quiet: try await events.comment()
       case .lost: place = nil
       case .ended: return

@@ -297,8 +297,11 @@ extension [Delivery] {
       let event = delivery.event
       return (
         delivery: delivery,
-        order: [delivery.type, "\(event.job, default: "")", "\(delivery.state)", "\(delivery.due - event.at)"]
-          + ["\(delivery.attempts) \(delivery.turn) \(delivery.status ?? 0) \(delivery.message ?? "")", "\(event.took ?? .zero)"]
+        order: [
+          delivery.type, "\(event.job, default: "")", "\(delivery.state)", "\(delivery.due - event.at)",
+          "\(delivery.attempts) \(delivery.turn) \(delivery.status ?? 0) \(delivery.message ?? "")",
+          "\(event.took ?? .zero)",
+        ]
       )
     }.sorted { $0.order < $1.order }.map(\.delivery)
   }
