@@ -49,7 +49,7 @@ struct TraceTests {
   private func trace(seed: UInt64, steps: Int, policy: LeasePolicy) async throws -> [String: Int] {
     try await TestDatabase.with { database in
       let clock = TestClock()
-      let memory = MemoryJobStore(policy: policy) { clock.now }
+      let memory = MemoryJobStore(policy: policy, origin: TestClock.origin) { clock.now }
       let reference = Farm(store: memory) { clock.advance(by: $0) }
       let postgres = try await PostgresJobStore.connect(url: database.url, policy: policy)
       try database.stopClock()
