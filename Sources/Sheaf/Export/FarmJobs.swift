@@ -98,7 +98,7 @@ extension Farm {
 
       public mutating func next() async throws(SheafError) -> JobStatus? {
         // The next page is asked for while its cursor, the last job of this one, is not yet given to the reader.
-        if page.count <= 1, let query { try await read(query) }
+        while page.count <= 1, let query { try await read(query) }
         return page.isEmpty ? nil : page.removeFirst()
       }
 
