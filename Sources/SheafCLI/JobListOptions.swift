@@ -30,7 +30,7 @@ struct JobListOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      List the jobs that were submitted since: a time such as 2026-11-28T04:05:06Z, a date (its begin in UTC), or an age \
+      List the jobs that were submitted since: a time such as 2026-11-28T04:05:06Z, a date (from 00:00 UTC), or an age \
       such as 90s, 15min, 2h, 3d. [SHEAF_SINCE]
       """, valueName: "time"))
   var since: String?
