@@ -53,6 +53,8 @@ private struct TopView {
     case notice(FarmClient.Notice)
     case key(Character)
     case resized
+    /// The clock goes on, also where the coordinator does not answer.
+    case tick
     case failed(any Error)
   }
 
@@ -74,6 +76,12 @@ private struct TopView {
       let keys = try Screen.keys()
       group.addTask {
         for await key in keys { continuation.yield(.key(key)) }
+      }
+      group.addTask {
+        while true {
+          try await Task.sleep(for: .seconds(1))
+          continuation.yield(.tick)
+        }
       }
       group.addTask {
         for await _ in await UnixSignalsSequence(trapping: .sigwinch, .sigcont) { continuation.yield(.resized) }
@@ -118,6 +126,7 @@ private struct TopView {
         isResized = key == "\u{0C}"
         if let order = TopOrder(rawValue: key) { state.order = order }
       case .resized: isResized = true
+      case .tick: break
       case .failed(let error): throw error
       }
       try paint(state, all: isResized)

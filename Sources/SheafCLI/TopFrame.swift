@@ -36,7 +36,7 @@ struct TopFrame {
     if head.count + foot.count > height - 4 { head = Array(head.prefix(max(2, height - 4 - foot.count))) }
     if head.count + foot.count > height { (head, foot) = (Array(head.prefix(height)), []) }
     let room = height - head.count - foot.count
-    let workers = builder.workers(most: max(0, min(room / 3, room - 4)))
+    let workers = builder.workers(most: max(0, min(max(room / 3, 3), room - 4)))
     let jobs = builder.jobs(most: room - workers.count)
     let ended = builder.ended(most: room - workers.count - jobs.count)
     let body = workers + jobs + ended

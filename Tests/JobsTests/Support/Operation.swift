@@ -105,6 +105,8 @@ struct Visible: Equatable {
   /// Newest first within each purpose.
   var jobs: [Job]
   var summaries: [JobSummary]
+  /// Those that filters select.
+  var selected: [JobID]
   var tasks: [[RenderTask]]
   var contents: Set<SHA256Digest>
   var toRebind: [JobID]
@@ -116,6 +118,13 @@ struct Visible: Equatable {
   init(of store: any JobStore) async throws {
     summaries = []
     for purpose in JobPurpose.allCases { summaries += try await store.summaries(purpose, limit: 1_000) }
+    selected = []
+    for filter in [
+      JobFilter(states: [.probing, .cancelled, .done], since: .seconds(1_767_225_640)),
+      JobFilter(name: "LM JOB-1", before: .seconds(1_767_225_900)),
+    ] {
+      selected += try await store.summaries(.render, limit: 5, after: nil, filter: filter).map(\.job.id)
+    }
     jobs = []
     tasks = []
     for summary in summaries {
