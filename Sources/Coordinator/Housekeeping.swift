@@ -114,7 +114,7 @@ struct Housekeeping: Sendable {
   /// The build of the job has no worker any more.
   private func rebind(_ job: JobID) async {
     do throws(JobStoreError) {
-      guard try await store.replan(job) else { return }
+      guard try await store.replan(job, reason: "no worker of its build is connected") else { return }
       await facts.forget(job)
       events.emit(.jobReplanned(job: job.description, reason: .build))
     } catch {

@@ -110,9 +110,9 @@ final class ObstructedStore: JobStore {
     return try await inner.jobsToRebind()
   }
 
-  func replan(_ job: JobID) async throws(JobStoreError) -> Bool {
+  func replan(_ job: JobID, reason: String) async throws(JobStoreError) -> Bool {
     try await pass(.plan)
-    return try await inner.replan(job)
+    return try await inner.replan(job, reason: reason)
   }
 
   func reprobe(_ job: JobID, tasks: [Int32]) async throws(JobStoreError) -> Int {
@@ -247,5 +247,76 @@ extension TestCoordinator {
       defer { store.free() }
       try await body(coordinator, store)
     }
+  }
+}
+
+extension ObstructedStore {
+  func events(after position: JournalPosition?, limit: Int) async throws(JobStoreError) -> [JournalEvent]? {
+    try await pass(.reading)
+    return try await inner.events(after: position, limit: limit)
+  }
+
+  func newestEvents(limit: Int) async throws(JobStoreError) -> [JournalEvent] {
+    try await pass(.reading)
+    return try await inner.newestEvents(limit: limit)
+  }
+
+  func removeEvents(olderThan age: Duration, most: Int, limit: Int) async throws(JobStoreError) -> Int {
+    try await pass(.other)
+    return try await inner.removeEvents(olderThan: age, most: most, limit: limit)
+  }
+
+  func add(_ webhook: Webhook) async throws(JobStoreError) -> Bool {
+    try await pass(.other)
+    return try await inner.add(webhook)
+  }
+
+  func webhooks() async throws(JobStoreError) -> [Webhook] {
+    try await pass(.reading)
+    return try await inner.webhooks()
+  }
+
+  func change(_ webhook: WebhookID, _ change: WebhookChange) async throws(JobStoreError) -> Webhook? {
+    try await pass(.other)
+    return try await inner.change(webhook, change)
+  }
+
+  func remove(_ webhook: WebhookID) async throws(JobStoreError) -> Bool {
+    try await pass(.other)
+    return try await inner.remove(webhook)
+  }
+
+  func takeDeliveries(
+    limit: Int, except busy: [WebhookID], for time: Duration
+  ) async throws(JobStoreError) -> [DueDelivery] {
+    try await pass(.other)
+    return try await inner.takeDeliveries(limit: limit, except: busy, for: time)
+  }
+
+  func endDelivery(_ delivery: Delivery, _ outcome: DeliveryOutcome) async throws(JobStoreError) -> Bool {
+    try await pass(.other)
+    return try await inner.endDelivery(delivery, outcome)
+  }
+
+  func deliveries(
+    of webhook: WebhookID, before event: Int64?, state: Delivery.State?, limit: Int
+  ) async throws(JobStoreError) -> [Delivery] {
+    try await pass(.reading)
+    return try await inner.deliveries(of: webhook, before: event, state: state, limit: limit)
+  }
+
+  func sendAgain(_ webhook: WebhookID, event: Int64) async throws(JobStoreError) -> Bool {
+    try await pass(.other)
+    return try await inner.sendAgain(webhook, event: event)
+  }
+
+  func removeDeliveries(olderThan age: Duration, limit: Int) async throws(JobStoreError) -> Int {
+    try await pass(.other)
+    return try await inner.removeDeliveries(olderThan: age, limit: limit)
+  }
+
+  func pendingDeliveries() async throws(JobStoreError) -> Int64 {
+    try await pass(.reading)
+    return try await inner.pendingDeliveries()
   }
 }

@@ -69,7 +69,7 @@ struct MeasuringTests {
       try farm.advance(.seconds(31))
       try await store.register(.sample(.bert, build: "b2"))
       #expect(try await store.jobsToRebind() == [Self.job])
-      #expect(try await store.replan(Self.job))
+      #expect(try await store.replan(Self.job, reason: "lost"))
       #expect(try await store.lost(lease, of: .anna) == [lease])
       #expect(try await store.tasks(of: Self.job).map(\.kind) == [.probe])
       #expect(try await store.summary(of: Self.job)?.measures == JobSummary.Count())

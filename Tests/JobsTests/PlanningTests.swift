@@ -57,7 +57,7 @@ struct PlanningTests {
       try farm.advance(.seconds(16))
       #expect(try await store.plan(Self.job, build: "b1", tasks: .videos(1) + [.sample(.stitch)]))
       #expect(try await store.beginPlanning(Self.job, by: "a", isAlone: true) == .notPlannable)
-      #expect(try await store.replan(Self.job))
+      #expect(try await store.replan(Self.job, reason: "lost"))
       #expect(try await store.beginPlanning(Self.job, by: "e", isAlone: true) == .begun)
     }
   }

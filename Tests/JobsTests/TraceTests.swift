@@ -40,7 +40,10 @@ struct TraceTests {
       "backup granted", "backup renewed", "backup went on alone", "backup lost", "backup won", "backup was too late",
       "both lost", "failed with both", "attempt released", "attempt media", "attempt crashed", "attempt hung",
       "attempt exhausted", "attempt killed", "isolated", "isolated granted", "not isolated any more",
-      "attempt document", "inspection probing",
+      "attempt document", "inspection probing", "removed events true", "removed events false", "added webhook true",
+      "added webhook false", "changed webhook true", "removed webhook true", "took deliveries true",
+      "took deliveries false", "ended delivery true", "ended delivery false", "sent again true", "sent again false",
+      "removed deliveries true",
     ] {
       #expect(seen[label, default: 0] > 0, "no trace came to: \(label); they came to \(seen)")
     }
@@ -57,7 +60,8 @@ struct TraceTests {
       try observer.listen()
       let subject = Farm(store: postgres) { try observer.advance(by: $0) }
       var maker = TraceMaker(seed: seed)
-      var state = try await Visible(of: memory)
+      var (inMemory, inPostgres) = (JournalPosition?.none, JournalPosition?.none)
+      var state = try await Visible(of: memory, since: &inMemory)
       var seen: [String: Int] = [:]
       for step in 1...steps {
         let operation = maker.next(state)
@@ -70,14 +74,14 @@ struct TraceTests {
         maker.record(expected)
         seen[expected.label, default: 0] += 1
         let before = state
-        state = try await Visible(of: memory)
+        state = try await Visible(of: memory, since: &inMemory)
         for change in state.changes(since: before) { seen[change, default: 0] += 1 }
         let isolated = state.newLeasesOfIsolatedTasks(since: before)
         if !isolated.isEmpty { seen["isolated granted", default: 0] += 1 }
         #expect(isolated.count <= 1 && (isolated.isEmpty || !before.runsIsolatedTask), "\(place): \(isolated)")
         if !state.selected.isEmpty, state.selected.count < state.jobs.count { seen["selected", default: 0] += 1 }
         if !state.toRebind.isEmpty { seen["rebind", default: 0] += 1 }
-        let other = try await Visible(of: postgres)
+        let other = try await Visible(of: postgres, since: &inPostgres)
         try #require(other == state, "\(place)\n\(other.difference(from: state))")
       }
       for job in state.jobs {

@@ -34,7 +34,9 @@ struct LostProbes: Sendable {
         """)
     }
     // A job whose segments are being measured, or were, has to return to its probe tasks first.
-    if try await store.job(job)?.state == .measuring { _ = try await store.replan(job) }
+    if try await store.job(job)?.state == .measuring {
+      _ = try await store.replan(job, reason: "what was found by \(names) is lost")
+    }
     if try await store.reprobe(job, tasks: lost.map(\.id.ordinal)) > 0 {
       logger.warning(
         "files are probed again, because what was found was damaged on the disk or is gone",

@@ -160,7 +160,7 @@ struct Planner: Sendable {
   ) async throws(JobStoreError) {
     // One that was lost is made again.
     if job.state == .measuring {
-      _ = try await store.replan(job.id)
+      _ = try await store.replan(job.id, reason: "the result of the trial of its compositors is lost")
     } else if try await store.measure(job.id, build: build, tasks: [trial]) {
       await keepFacts(of: job.id, tasks, [trial])
     }
@@ -201,7 +201,7 @@ struct Planner: Sendable {
     if lost.isEmpty {
       // What was measured is not what has to be measured: it was the trial of the compositors, or another version of
       // the coordinator planned it.
-      _ = try await store.replan(id)
+      _ = try await store.replan(id, reason: "what was measured is not what has to be measured")
     } else {
       try await inputs.makeAgain(id, results: lost.map(\.label))
     }

@@ -187,7 +187,7 @@ actor DamagedInputs {
     }
     let removed = count == 1 ? [piece] : makers.compactMap(\.result)
     try await BlockingWork.run { [store = content.store] in for piece in removed { store.remove(piece.digest) } }
-    guard try await store.replan(job) else { return }
+    guard try await store.replan(job, reason: "\(maker.label) does not fit: \(reason)") else { return }
     events.emit(
       .jobReplanned(
         job: job.description, reason: count == 1 ? .refusedPiece : .refusedPieces, tasks: [maker.label], message: reason
@@ -207,7 +207,8 @@ actor DamagedInputs {
     // Of jobs that have ended since, nothing is asked any more.
     if rounds.count > Self.maximumChecks { rounds = [:] }
     rounds[job, default: 0] += 1
-    guard try await store.replan(job) else { return }
+    let labels = results.prefix(8).joined(separator: ", ")
+    guard try await store.replan(job, reason: "the results of \(labels) were damaged on the disk") else { return }
     events.emit(.jobReplanned(job: job.description, reason: .damagedResults, tasks: results))
   }
 

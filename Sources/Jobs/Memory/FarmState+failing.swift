@@ -22,7 +22,10 @@ extension FarmState {
       moveTimes(by: since, now: now)
       return []
     }
-    for index in workers.indices where !isPresent(workers[index], now: now) { workers[index].hasLeft = true }
+    for index in workers.indices where !workers[index].hasLeft && !isPresent(workers[index], now: now) {
+      workers[index].hasLeft = true
+      recordDeparture(of: workers[index].record, now: now)
+    }
     workers.removeAll { now - $0.lastSeen > LeasePolicy.keptWorker }
     builds.removeAll { now - $0.lastSeen > policy.rebind }
     let lost = leases.filter { $0.until <= now || now - $0.movedAt >= policy.hang }
@@ -72,6 +75,7 @@ extension FarmState {
       Attempt(
         epoch: lease.epoch, worker: worker, workerName: "", end: failure.end, message: failure.message,
         process: failure.process, ran: now - lease.grantedAt))
+    recordAttempt(lease, failure, now: now)
     self[place].task.attempts.dropReleased(keeping: policy.keptReleases)
     let task = self[place].task
     let suspects = task.suspectOn.count

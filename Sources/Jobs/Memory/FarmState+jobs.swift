@@ -18,6 +18,7 @@ extension FarmState {
     activate(number)
     for task in new.tasks { add(task, to: number) }
     changeCount += 1
+    record(.jobSubmitted, ofJob: number, now: now)
     return new.id
   }
 
@@ -40,7 +41,9 @@ extension FarmState {
     active.sorted().map { jobs[$0] }.filter { $0.job.purpose == .inspection && now - $0.submitted > age }.map(\.job.id)
   }
 
-  package mutating func measure(_ id: JobID, build: String, tasks: [NewTask]) throws(JobStoreError) -> Bool {
+  package mutating func measure(
+    _ id: JobID, build: String, tasks: [NewTask], now: Duration
+  ) throws(JobStoreError) -> Bool {
     try tasks.validateMeasures()
     guard let number = numbers[id], jobs[number].job.purpose == .render, jobs[number].job.state == .probing
     else { return false }
@@ -50,6 +53,7 @@ extension FarmState {
     jobs[number].job.build = build.withoutNul
     for task in tasks { add(task, to: number) }
     changeCount += 1
+    record(.jobPlanned, ofJob: number, now: now)
     return true
   }
 
@@ -67,14 +71,16 @@ extension FarmState {
     jobs[number].job.build = build
     for task in tasks { add(task, to: number) }
     changeCount += 1
+    record(.jobPlanned, ofJob: number, now: now)
     advance(number, now: now)
     return true
   }
 
-  package mutating func replan(_ id: JobID) -> Bool {
+  package mutating func replan(_ id: JobID, reason: String, now: Duration) -> Bool {
     guard let number = numbers[id], jobs[number].job.state.isBound else { return false }
     unplan(number)
     changeCount += 1
+    record(.jobReplanned, ofJob: number, message: reason.withoutNul, now: now)
     return true
   }
 
@@ -95,7 +101,7 @@ extension FarmState {
     return count
   }
 
-  package mutating func retry(_ id: JobID) -> JobState? {
+  package mutating func retry(_ id: JobID, now: Duration) -> JobState? {
     guard let number = numbers[id] else { return nil }
     let job = jobs[number].job
     guard job.purpose == .render, job.state == .failed || job.state == .cancelled else { return job.state }
@@ -112,6 +118,7 @@ extension FarmState {
       jobs[number].insertReady(ordinal)
     }
     changeCount += 1
+    record(.jobRetried, ofJob: number, now: now)
     return .probing
   }
 
@@ -175,6 +182,7 @@ extension FarmState {
       }
     }
     changeCount += 1
+    record(.jobEnded, ofJob: number, message: failure?.message, now: now)
   }
 
   private mutating func add(_ new: NewTask, to number: Int) {
@@ -209,9 +217,9 @@ extension JobStoreError {
 // MARK: - Deleting
 
 extension FarmState {
-  package mutating func delete(_ id: JobID) -> Bool {
+  package mutating func delete(_ id: JobID, now: Duration) -> Bool {
     guard let number = numbers[id], jobs[number].job.state.hasEnded else { return false }
-    delete(number)
+    delete(number, now: now)
     return true
   }
 
@@ -221,11 +229,12 @@ extension FarmState {
       return now - ended > age
     }
     let oldest = old.sorted { (jobs[$0].ended ?? now, $0) < (jobs[$1].ended ?? now, $1) }.prefix(max(limit, 0))
-    for number in oldest { delete(number) }
+    for number in oldest { delete(number, now: now) }
     return oldest.count
   }
 
-  private mutating func delete(_ number: Int) {
+  private mutating func delete(_ number: Int, now: Duration) {
+    record(.jobDeleted, ofJob: number, now: now)
     numbers[jobs[number].job.id] = nil
     if let submission = jobs[number].submission { submissions[submission] = nil }
     jobs[number].isDeleted = true

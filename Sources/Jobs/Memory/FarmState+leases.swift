@@ -106,6 +106,7 @@ extension FarmState {
       movedAt: now)
     // The highest epoch of the task, so after its other lease.
     leases.insert(lease, at: leases(at: place).upperBound)
+    recordGrant(lease, now: now)
     let inputs = task.kind == .stitch ? pieces(of: place.number) + task.inputs : task.inputs
     return Grant(
       lease: Lease(task: task.id, epoch: task.epoch), holder: holder, kind: task.kind, payload: task.payload,
@@ -152,6 +153,7 @@ extension FarmState {
     if kind == .video { findMedianPace(ofJob: place.number) }
     if self[place].task.isIsolated { liftIsolation(ofJob: place.number) }
     changeCount += 1
+    recordResult(of: place, now: now)
     advance(place.number, now: now)
     return .published
   }
@@ -166,7 +168,7 @@ extension FarmState {
       })
   }
 
-  package mutating func disconnect(_ holder: Holder) -> Int {
+  package mutating func disconnect(_ holder: Holder, now: Duration) -> Int {
     let indices = leases.indices.filter { index in
       leases[index].holder.worker == holder.worker && leases[index].holder.session <= holder.session
     }
@@ -175,8 +177,11 @@ extension FarmState {
       changeCount += 1
     }
     for index in workers.indices
-    where workers[index].record.id == holder.worker && workers[index].record.session == holder.session {
+    where workers[index].record.id == holder.worker && workers[index].record.session == holder.session
+      && !workers[index].hasLeft
+    {
       workers[index].hasLeft = true
+      recordDeparture(of: workers[index].record, now: now)
     }
     return indices.count
   }

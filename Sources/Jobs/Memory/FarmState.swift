@@ -24,6 +24,16 @@ package struct FarmState: Sendable {
   /// The last call of `expire`.
   var lastExpiry: Duration?
   var contentStore: String?
+  /// In the order of their places.
+  var journal: [JournalEvent] = []
+  /// The number of the newest event that there was.
+  var lastEvent: Int64 = 0
+  /// Up to where events were removed.
+  var removedEvents: JournalPosition?
+  /// By id.
+  var webhooks: [WebhookRecord] = []
+  /// By webhook, then by event.
+  var deliveries: [DeliveryRecord] = []
   /// Raised by every change that `JobStore.changes()` hints at.
   package internal(set) var changeCount: UInt64 = 0
 
@@ -174,12 +184,18 @@ extension FarmState {
       if index < workers.count, workers[index].record.id == record.id {
         let wasPresent = isPresent(workers[index], now: now)
         if wasPresent, workers[index].record.session > record.session { continue }
-        if !wasPresent || workers[index].record.session != record.session { workers[index].registeredAt = now }
+        let isNew = !wasPresent || workers[index].record.session != record.session
+        let paused = workers[index].record.paused
+        // Two sessions of one moment are one connection.
+        let isConnected = isNew && workers[index].registeredAt != now
+        if isNew { workers[index].registeredAt = now }
         workers[index].record = record
         workers[index].lastSeen = now
         workers[index].hasLeft = false
+        recordRegistration(of: record, isNew: isConnected, pausedBefore: paused, now: now)
       } else {
         workers.insert(WorkerEntry(record: record, registeredAt: now, lastSeen: now), at: index)
+        recordRegistration(of: record, isNew: true, pausedBefore: "", now: now)
       }
       see(record.build, now: now)
     }

@@ -50,7 +50,9 @@ package actor MemoryJobStore: JobStore {
   }
 
   package func measure(_ job: JobID, build: String, tasks: [NewTask]) throws(JobStoreError) -> Bool {
-    try run { (state, _) throws(JobStoreError) in try state.measure(job, build: build, tasks: tasks) }
+    try run { (state, now) throws(JobStoreError) in
+      try state.measure(job, build: build, tasks: tasks, now: now)
+    }
   }
 
   package func plan(_ job: JobID, build: String, tasks: [NewTask]) throws(JobStoreError) -> Bool {
@@ -63,8 +65,8 @@ package actor MemoryJobStore: JobStore {
     try run { (state, now) in state.jobsToRebind(now: now) }
   }
 
-  package func replan(_ job: JobID) throws(JobStoreError) -> Bool {
-    try run { (state, _) in state.replan(job) }
+  package func replan(_ job: JobID, reason: String) throws(JobStoreError) -> Bool {
+    try run { (state, now) in state.replan(job, reason: reason, now: now) }
   }
 
   package func reprobe(_ job: JobID, tasks: [Int32]) throws(JobStoreError) -> Int {
@@ -72,7 +74,7 @@ package actor MemoryJobStore: JobStore {
   }
 
   package func retry(_ job: JobID) throws(JobStoreError) -> JobState? {
-    try run { (state, _) in state.retry(job) }
+    try run { (state, now) in state.retry(job, now: now) }
   }
 
   package func fail(_ job: JobID, failure: JobFailure) throws(JobStoreError) -> Bool {
@@ -84,7 +86,7 @@ package actor MemoryJobStore: JobStore {
   }
 
   package func delete(_ job: JobID) throws(JobStoreError) -> Bool {
-    try run { (state, _) in state.delete(job) }
+    try run { (state, now) in state.delete(job, now: now) }
   }
 
   package func deleteJobs(endedBefore age: Duration, limit: Int) throws(JobStoreError) -> Int {
@@ -148,7 +150,7 @@ package actor MemoryJobStore: JobStore {
   }
 
   package func disconnect(_ holder: Holder) throws(JobStoreError) -> Int {
-    try run { (state, _) in state.disconnect(holder) }
+    try run { (state, now) in state.disconnect(holder, now: now) }
   }
 
   package func expire() throws(JobStoreError) -> [Lease] {
@@ -200,5 +202,91 @@ extension MemoryJobStore {
     var summary = summary
     summary.job = dated(summary.job)
     return summary
+  }
+}
+
+// MARK: - The journal
+
+extension MemoryJobStore {
+  package func events(after position: JournalPosition?, limit: Int) throws(JobStoreError) -> [JournalEvent]? {
+    try run { (state, _) in state.events(after: position, limit: limit) }?.map(dated)
+  }
+
+  package func newestEvents(limit: Int) throws(JobStoreError) -> [JournalEvent] {
+    try run { (state, _) in state.newestEvents(limit: limit) }.map(dated)
+  }
+
+  package func removeEvents(olderThan age: Duration, most: Int, limit: Int) throws(JobStoreError) -> Int {
+    try run { (state, now) in state.removeEvents(olderThan: age, most: most, limit: limit, now: now) }
+  }
+
+  /// The state has the time of its clock.
+  private func dated(_ event: JournalEvent) -> JournalEvent {
+    var event = event
+    event.at += origin
+    return event
+  }
+}
+
+// MARK: - Webhooks
+
+extension MemoryJobStore {
+  package func add(_ webhook: Webhook) throws(JobStoreError) -> Bool {
+    try run { (state, now) throws(JobStoreError) in try state.add(webhook, now: now) }
+  }
+
+  package func webhooks() throws(JobStoreError) -> [Webhook] {
+    try run { (state, now) in state.webhooks(now: now) }.map(dated)
+  }
+
+  package func change(_ webhook: WebhookID, _ change: WebhookChange) throws(JobStoreError) -> Webhook? {
+    try run { (state, now) in state.change(webhook, change, now: now) }.map(dated)
+  }
+
+  package func remove(_ webhook: WebhookID) throws(JobStoreError) -> Bool {
+    try run { (state, _) in state.remove(webhook) }
+  }
+
+  package func takeDeliveries(
+    limit: Int, except busy: [WebhookID], for time: Duration
+  ) throws(JobStoreError) -> [DueDelivery] {
+    let taken = try run { (state, now) in state.takeDeliveries(limit: limit, except: busy, for: time, now: now) }
+    return taken.map { DueDelivery(delivery: dated($0.delivery), webhook: dated($0.webhook)) }
+  }
+
+  package func endDelivery(_ delivery: Delivery, _ outcome: DeliveryOutcome) throws(JobStoreError) -> Bool {
+    try run { (state, now) in state.endDelivery(delivery, outcome, now: now) }
+  }
+
+  package func deliveries(
+    of webhook: WebhookID, before event: Int64?, state: Delivery.State?, limit: Int
+  ) throws(JobStoreError) -> [Delivery] {
+    try run { (farm, _) in farm.deliveries(of: webhook, before: event, state: state, limit: limit) }.map(dated)
+  }
+
+  package func sendAgain(_ webhook: WebhookID, event: Int64) throws(JobStoreError) -> Bool {
+    try run { (state, now) in state.sendAgain(webhook, event: event, now: now) }
+  }
+
+  package func removeDeliveries(olderThan age: Duration, limit: Int) throws(JobStoreError) -> Int {
+    try run { (state, now) in state.removeDeliveries(olderThan: age, limit: limit, now: now) }
+  }
+
+  package func pendingDeliveries() throws(JobStoreError) -> Int64 {
+    try run { (state, _) in state.pendingDeliveries() }
+  }
+
+  private func dated(_ webhook: Webhook) -> Webhook {
+    var webhook = webhook
+    webhook.created += origin
+    return webhook
+  }
+
+  private func dated(_ delivery: Delivery) -> Delivery {
+    var delivery = delivery
+    delivery.event = dated(delivery.event)
+    delivery.due += origin
+    delivery.attempted = delivery.attempted.map { $0 + origin }
+    return delivery
   }
 }

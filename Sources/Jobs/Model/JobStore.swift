@@ -8,7 +8,7 @@ package import FarmModel
 /// return durations and, for people, when something happened. `JobFilter` alone takes points in time.
 /// `MemoryJobStore` is the reference: the same operations leave every store in the same state.
 /// `docs/architecture.md` has the diagrams of the states.
-package protocol JobStore: Sendable {
+package protocol JobStore: Journal, WebhookStore {
   // MARK: Jobs
 
   /// Writes a job in `probing` with its probe tasks, which are `ready` unless cached. A job without any can be planned
@@ -63,8 +63,9 @@ package protocol JobStore: Sendable {
   /// probe tasks, with their leases and attempts, and its build. Published results stay in the content store, where the
   /// next plan finds those of its build.
   ///
+  /// - Parameter reason: For a person: recorded with the event.
   /// - Returns: False, with nothing written, if the job is in another state.
-  func replan(_ job: JobID) async throws(JobStoreError) -> Bool
+  func replan(_ job: JobID, reason: String) async throws(JobStoreError) -> Bool
 
   /// Makes probe tasks of a job in `probing` that are done `ready` again, because their results are lost. A task that
   /// is not done, or does not exist, is left as it is.

@@ -142,6 +142,17 @@ extension SessionID {
   }
 }
 
+extension WebhookID {
+  func validate() throws(JobStoreError) {
+    let bytes = description.utf8
+    guard (1...64).contains(bytes.count),
+      bytes.allSatisfy({ (48...57).contains($0) || (97...122).contains($0) || $0 == 95 })
+    else {
+      throw JobStoreError(.invalid, "webhook id \"\(description)\" is not 1 to 64 characters of 0-9, a-z and _")
+    }
+  }
+}
+
 private func requireVisible(_ id: String, _ name: String, upTo limit: Int) throws(JobStoreError) {
   let bytes = id.utf8
   guard (1...limit).contains(bytes.count), bytes.allSatisfy({ (33...126).contains($0) }) else {
@@ -155,6 +166,28 @@ extension TaskFailure {
     failure.message = message.withoutNul
     if let process { failure.process?.log = process.log.withoutNul }
     return failure
+  }
+}
+
+extension Webhook {
+  var withoutNul: Webhook {
+    var webhook = self
+    webhook.url = url.withoutNul
+    webhook.description = description.withoutNul
+    webhook.types = types.map(\.withoutNul)
+    webhook.disabled = disabled?.withoutNul
+    return webhook
+  }
+}
+
+extension WebhookChange {
+  var withoutNul: WebhookChange {
+    var change = self
+    change.url = url?.withoutNul
+    change.description = description?.withoutNul
+    change.types = types?.map(\.withoutNul)
+    if case .disabled(let reason) = activity { change.activity = .disabled(reason.withoutNul) }
+    return change
   }
 }
 

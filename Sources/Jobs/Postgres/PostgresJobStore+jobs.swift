@@ -98,14 +98,16 @@ extension PostgresJobStore {
     }
   }
 
-  package func replan(_ job: JobID) async throws(JobStoreError) -> Bool {
+  package func replan(_ job: JobID, reason: String) async throws(JobStoreError) -> Bool {
+    let reason = Parameter.text(reason.withoutNul)
     let id = Parameter.text(job.description.withoutNul)
     return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
         guard let job = try connection.lockForEnd(id), job.state.isBound else { return false }
         let number = [Parameter.long(job.number)]
         _ = try connection.pipeline([
-          (.unplan, number), (.removePlan, number), (.forgetPlannings, number), (.notify, []),
+          (.unplan, number), (.explainReplan, [reason]), (.removePlan, number), (.forgetPlannings, number),
+          (.notify, []),
         ])
         return true
       }
@@ -404,6 +406,14 @@ extension Statement {
       videos_cached = 0, work = 0, work_done = 0, audios = 0, audios_done = 0, median_pace = NULL,
       rendering_since = NULL, memory = 0
     WHERE number = $1
+    """)
+
+  /// Adds the reason to the event that this transaction has recorded.
+  fileprivate static let explainReplan = Statement(
+    "explain-replan",
+    """
+    UPDATE sheaf.event SET message = $1
+    WHERE xact = pg_catalog.pg_current_xact_id()::text::bigint AND kind = 'jobReplanned'
     """)
 
   /// With the leases and the attempts of the tasks.

@@ -9,7 +9,8 @@ enum Schema {
   /// Ascending from 1, without gaps. A released file is never changed, because databases record its checksum: a change
   /// is a new file.
   static let migrations = [
-    Migration(version: 1, name: "0001_farm", script: PackageResources._001_farm_sql)
+    Migration(version: 1, name: "0001_farm", script: PackageResources._001_farm_sql),
+    Migration(version: 2, name: "0002_events", script: PackageResources._002_events_sql),
   ]
 
   /// Applies the missing migrations, as one transaction under a lock: of the coordinators that start at once, one does

@@ -10,7 +10,7 @@ enum Operation: Sendable {
   case plan(JobID, build: String, tasks: [NewTask])
   case beginPlanning(JobID, String, isAlone: Bool)
   case endPlanning(JobID, String)
-  case replan(JobID)
+  case replan(JobID, String)
   case reprobe(JobID, [Int32])
   case retry(JobID)
   case failJob(JobID, JobFailure)
@@ -26,6 +26,14 @@ enum Operation: Sendable {
   case expire
   case register([WorkerRecord])
   case contentStore(String, replacing: Bool)
+  case removeEvents(Duration, most: Int, limit: Int)
+  case addWebhook(Webhook)
+  case changeWebhook(WebhookID, WebhookChange)
+  case removeWebhook(WebhookID)
+  case takeDeliveries(limit: Int, except: [WebhookID], for: Duration)
+  case endDelivery(WebhookID, place: Int, isLate: Bool, DeliveryOutcome)
+  case sendAgain(WebhookID, place: Int)
+  case removeDeliveries(Duration, limit: Int)
   case advance(Duration)
 
   func run(on farm: Farm) async throws -> Outcome {
@@ -41,7 +49,8 @@ enum Operation: Sendable {
       case .endPlanning(let job, let planner):
         try await farm.store.endPlanning(job, by: planner)
         return .plain("planning ended")
-      case .replan(let job): return .plain("replanned \(try await farm.store.replan(job))")
+      case .replan(let job, let reason):
+        return .plain("replanned \(try await farm.store.replan(job, reason: reason))")
       case .reprobe(let job, let tasks):
         let count = try await farm.store.reprobe(job, tasks: tasks)
         return .plain("reprobed \(count > 0): \(count)")
@@ -73,6 +82,30 @@ enum Operation: Sendable {
         return .plain("registered")
       case .contentStore(let identity, let replacing):
         return .plain("content store: \(try await farm.store.contentStore(identity, replacing: replacing))")
+      case .removeEvents(let age, let most, let limit):
+        let count = try await farm.store.removeEvents(olderThan: age, most: most, limit: limit)
+        return .plain("removed events \(count > 0): \(count)")
+      case .addWebhook(let webhook): return .plain("added webhook \(try await farm.store.add(webhook))")
+      case .changeWebhook(let id, let change):
+        return .plain("changed webhook \(try await farm.store.change(id, change) != nil)")
+      case .removeWebhook(let id): return .plain("removed webhook \(try await farm.store.remove(id))")
+      case .takeDeliveries(let limit, let busy, let time):
+        let taken = try await farm.store.takeDeliveries(limit: limit, except: busy, for: time)
+        let list = taken.map { "\($0.webhook.id) \($0.webhook.url) \($0.delivery.type) \($0.delivery.attempts)" }
+        return .plain("took deliveries \(!taken.isEmpty): \(list)")
+      case .endDelivery(let id, let place, let isLate, let outcome):
+        let some = try await farm.store.deliveries(of: id, before: nil, state: .pending, limit: 10_000).inOrder
+        guard some.indices.contains(place) else { return .plain("no delivery") }
+        var delivery = some[place]
+        if isLate { delivery.attempts -= 1 }
+        return .plain("ended delivery \(try await farm.store.endDelivery(delivery, outcome))")
+      case .sendAgain(let id, let place):
+        let some = try await farm.store.deliveries(of: id, before: nil, state: nil, limit: 10_000).inOrder
+        let number = some.indices.contains(place) ? some[place].event.position.number : 0
+        return .plain("sent again \(try await farm.store.sendAgain(id, event: number))")
+      case .removeDeliveries(let age, let limit):
+        let count = try await farm.store.removeDeliveries(olderThan: age, limit: limit)
+        return .plain("removed deliveries \(count > 0): \(count)")
       case .advance: break
       }
     } catch {
@@ -114,8 +147,15 @@ struct Visible: Equatable {
   var inspections: [JobID]
   var workers: [WorkerRecord]
   var counts: StoreCounts
+  /// Those that were recorded since `position`, without what is each store's own.
+  var events: [JournalEvent]
+  /// Whether some of them are removed already.
+  var areEventsRemoved: Bool
+  var webhooks: [Webhook]
+  var deliveries: [Delivery]
 
-  init(of store: any JobStore) async throws {
+  /// - Parameter position: In the store's journal. It is moved to the newest event.
+  init(of store: any JobStore, since position: inout JournalPosition?) async throws {
     summaries = []
     for purpose in JobPurpose.allCases { summaries += try await store.summaries(purpose, limit: 1_000) }
     selected = []
@@ -142,6 +182,24 @@ struct Visible: Equatable {
     inspections = try await store.inspections(olderThan: .seconds(30))
     workers = try await store.workers()
     counts = try await store.counts()
+    let found = try await store.events(after: position, limit: 10_000)
+    let newest = try await store.newestEvents(limit: 1)
+    events = (found ?? []).map(\.comparable).sorted { $0.order < $1.order }
+    areEventsRemoved = found == nil
+    if let found, !found.isEmpty, newest != [found[found.count - 1]] {
+      throw JobStoreError(.internal, "the newest event is not the last: \(newest)")
+    }
+    position = newest.first?.position
+    webhooks = try await store.webhooks().map(\.comparable)
+    deliveries = []
+    for webhook in webhooks {
+      let some = try await store.deliveries(of: webhook.id, before: nil, state: nil, limit: 10_000)
+      deliveries += some.inOrder.map(\.comparable)
+    }
+    let pending = Int64(deliveries.count { $0.state == .pending })
+    guard try await store.pendingDeliveries() == pending else {
+      throw JobStoreError(.internal, "the count of pending deliveries is not \(pending)")
+    }
   }
 
   /// All leases that are held, by task, then by epoch.
@@ -200,7 +258,64 @@ struct Visible: Equatable {
     for (left, right) in zip(summaries, other.summaries) where left != right { return "\(left)\n\(right)" }
     if counts != other.counts { return "\(counts)\n\(other.counts)" }
     if workers != other.workers { return "\(workers)\n\(other.workers)" }
+    for (left, right) in zip(events, other.events) where left != right { return "\(left)\n\(right)" }
+    for (left, right) in zip(deliveries, other.deliveries) where left != right { return "\(left)\n\(right)" }
+    if webhooks != other.webhooks { return "\(webhooks)\n\(other.webhooks)" }
     if toRebind != other.toRebind { return "to rebind: \(toRebind)\n\(other.toRebind)" }
     return "\(self)\n\(other)"
   }
+}
+
+extension JournalEvent {
+  /// Without what two stores do not share.
+  fileprivate var comparable: JournalEvent {
+    var event = self
+    event.position = JournalPosition(transaction: 0, number: 0)
+    event.at = .zero
+    return event
+  }
+
+  /// What is equal in this is equal in every respect, or was recorded at different times.
+  fileprivate var order: [String] {
+    [kind.rawValue, "\(job, default: "")/\(ordinal ?? -1)/\(epoch ?? 0)", "\(worker, default: "")"]
+  }
+}
+
+extension Webhook {
+  fileprivate var comparable: Webhook {
+    var webhook = self
+    webhook.created = .zero
+    return webhook
+  }
+}
+
+extension Delivery {
+  fileprivate var comparable: Delivery {
+    var delivery = self
+    delivery.event = event.comparable
+    delivery.due = due - event.at
+    delivery.attempted = attempted.map { $0 - event.at }
+    return delivery
+  }
+}
+
+extension [Delivery] {
+  /// In the same order in both stores, whose events of one time have their own.
+  fileprivate var inOrder: [Delivery] {
+    map { delivery in
+      let event = delivery.event
+      return (
+        delivery: delivery,
+        order: [delivery.type, "\(event.job, default: "")", "\(delivery.state)", "\(delivery.due - event.at)"]
+          + [
+            "\(delivery.attempts) \(delivery.turn) \(delivery.status ?? 0) \(delivery.message ?? "")",
+            "\(event.took ?? .zero)",
+          ]
+      )
+    }.sorted { $0.order < $1.order }.map(\.delivery)
+  }
+}
+
+extension [String] {
+  fileprivate static func < (left: [String], right: [String]) -> Bool { left.lexicographicallyPrecedes(right) }
 }

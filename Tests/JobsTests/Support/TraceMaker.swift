@@ -28,6 +28,7 @@ struct TraceMaker {
     case 76..<83: return .expire
     case 83..<86: return register()
     case 86..<90: return rare(state)
+    case 90..<93: return webhook(state)
     default: return .advance(.milliseconds(random.pick([1, 250, 1_000, 2_000, 5_000, 14_000, 61_000]) ?? 1))
     }
   }
@@ -42,7 +43,7 @@ struct TraceMaker {
     switch Int.random(in: 0..<12, using: &random) {
     case 0: .failJob(anyJob(state), jobFailure())
     case 1: .cancel(anyJob(state))
-    case 2: .replan(anyJob(state))
+    case 2: .replan(anyJob(state), random.chance(50) ? "lost\0" : "no worker")
     case 3, 4, 5: .retry(random.pick(state.jobs.filter { $0.state == .failed })?.id ?? anyJob(state))
     case 6: .delete(anyJob(state))
     case 7:
@@ -50,6 +51,43 @@ struct TraceMaker {
     case 10: .reprobe(random.pick(state.toPlan) ?? anyJob(state), random.pick([[0], [0, 1], [1, 1, 7], []]) ?? [])
     case 8, 9: .markFetched(random.pick(state.jobs.filter { $0.state == .done })?.id ?? anyJob(state))
     default: .contentStore("store \(Int.random(in: 1...2, using: &random))\0", replacing: random.chance(20))
+    }
+  }
+
+  private mutating func webhook(_ state: Visible) -> Operation {
+    let id = random.chance(90) ? WebhookID(random.pick(["w1", "w2", "w_3"]) ?? "") : WebhookID("No Id")
+    let types = random.chance(50) ? [] : [random.pick(JournalEvent.messageTypes) ?? "", "job.done"]
+    let place = Int.random(in: 0...2, using: &random)
+    switch Int.random(in: 0..<13, using: &random) {
+    case 0, 1, 2:
+      return .addWebhook(
+        Webhook(
+          id: id, url: "https://example.org/\(random.chance(50))\0", description: "d\0", types: types, secret: [1, 2],
+          disabled: random.chance(10) ? "off\0" : nil))
+    case 3:
+      var change = WebhookChange()
+      if random.chance(30) { change.url = "https://example.org/new" }
+      if random.chance(30) { change.description = "new\0" }
+      if random.chance(30) { change.types = types }
+      if random.chance(50) { change.secret = [UInt8.random(in: 0...255, using: &random)] }
+      change.overlap = .seconds(random.pick([0, 5, 100]) ?? 0)
+      if random.chance(50) { change.activity = random.chance(70) ? .enabled : .disabled("paused\0") }
+      return .changeWebhook(id, change)
+    case 4: return random.chance(40) ? .removeWebhook(id) : .removeEvents(.seconds(60), most: 10_000, limit: 10_000)
+    case 5: return .removeEvents(.seconds(1_000_000), most: random.pick([0, 10_000]) ?? 0, limit: 10_000)
+    case 6: return .removeDeliveries(.seconds(random.pick([60, 200, 1_000]) ?? 60), limit: 10_000)
+    case 7: return .sendAgain(id, place: place)
+    case 8, 9:
+      // All: of events of one time each store has its own order.
+      return .takeDeliveries(limit: 10_000, except: random.chance(20) ? [id] : [], for: .seconds(60))
+    default:
+      let next: DeliveryOutcome.Next =
+        random.chance(40) ? .delivered : random.chance(30) ? .failed : .retry(after: .seconds(5))
+      return .endDelivery(
+        id, place: 0, isLate: random.chance(10),
+        DeliveryOutcome(
+          next, status: random.chance(80) ? 200 + Int32(place) : nil, message: random.chance(50) ? "bad\0" : nil,
+          disables: random.chance(15) ? "gone\0" : nil))
     }
   }
 
