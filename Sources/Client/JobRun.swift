@@ -150,7 +150,14 @@ package struct JobRun: Sendable {
 
   /// Jobs, newest first, without tasks: as many as fit one answer of the coordinator.
   package func jobs(_ query: JobQuery = JobQuery()) async throws -> JobList {
-    try await list(Sheaf_StatusQuery(query))
+    let found = try await list(Sheaf_StatusQuery(query))
+    // A coordinator that does not know these fields sends every job, and no time of submission.
+    let selects = !query.name.isEmpty || query.since != nil || query.before != nil
+    if selects, found.jobs.contains(where: { $0.submittedAt == nil }) {
+      throw CommandFailure(
+        .work, "the coordinator is of an older version, which does not select jobs by name or by time: update it")
+    }
+    return found
   }
 
   private func list(_ query: Sheaf_StatusQuery) async throws -> JobList {

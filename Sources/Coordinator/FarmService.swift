@@ -81,7 +81,9 @@ package struct FarmService: Sendable {
       var list = JobList()
       list.notices = coordinator.storage.notices
       list.jobs = try await coordinator.status.statuses(
-        limit: min(query.limit, JobQuery.mostLimit), after: after, states: query.states)
+        limit: min(query.limit, JobQuery.mostLimit), after: after,
+        filter: JobFilter(
+          states: query.states, name: query.name, since: query.since?.since1970, before: query.before?.since1970))
       return list
     }
   }

@@ -44,6 +44,12 @@ package struct JobStatus: Sendable, Hashable, Codable {
   package var build: String?
   /// The short name of `build`.
   package var shortBuild: String?
+  /// Nil: the coordinator is of another version.
+  package var submittedAt: Timestamp?
+  /// Nil: it has not ended.
+  package var endedAt: Timestamp?
+  /// When the first task of the film was granted. Nil: none is done.
+  package var renderingSince: Timestamp?
   package var submittedSecondsAgo = 0.0
   /// From the submission to the end, or to now.
   package var elapsedSeconds = 0.0
@@ -200,6 +206,8 @@ package struct WorkerStatus: Sendable, Hashable, Codable {
   package var build = ""
   package var shortBuild = ""
   package var connectedSeconds = 0.0
+  /// Nil: the coordinator is of another version.
+  package var connectedAt: Timestamp?
   /// The coordinator that it is connected to.
   package var coordinator = ""
   /// How many bytes of memory each of its tasks may use. Nil: as many as it needs.

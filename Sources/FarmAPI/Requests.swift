@@ -96,6 +96,12 @@ package struct JobQuery: Sendable, Hashable, Codable {
   package var after: String?
   /// Only jobs in these states. Empty: in any.
   package var states: [JobState] = []
+  /// Only jobs whose name has this as a part, whatever the case of the letters. Empty: any name.
+  package var name = ""
+  /// Only jobs that were submitted at this time or later.
+  package var since: Timestamp?
+  /// Only jobs that were submitted before this time.
+  package var before: Timestamp?
 
   package init() {}
 }

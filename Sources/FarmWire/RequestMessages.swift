@@ -76,6 +76,9 @@ extension Sheaf_StatusQuery {
     limit = UInt32(clamping: query.limit)
     after = query.after ?? ""
     states = query.states.map(\.message)
+    name = query.name
+    if let time = query.since { sinceMilliseconds = time.milliseconds }
+    if let time = query.before { beforeMilliseconds = time.milliseconds }
   }
 }
 
@@ -85,6 +88,9 @@ extension JobQuery {
     if message.limit > 0 { limit = Int(message.limit) }
     after = message.after.isEmpty ? nil : message.after
     states = message.states.compactMap { JobState($0) }
+    name = message.name
+    since = message.hasSinceMilliseconds ? Timestamp(milliseconds: message.sinceMilliseconds) : nil
+    before = message.hasBeforeMilliseconds ? Timestamp(milliseconds: message.beforeMilliseconds) : nil
   }
 }
 

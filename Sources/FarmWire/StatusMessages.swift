@@ -27,6 +27,9 @@ extension Sheaf_JobStatus {
     hasAudio_p = status.hasAudio
     audioDone = status.audioDone
     build = status.build ?? ""
+    if let time = status.submittedAt { submittedAt = time.milliseconds }
+    if let time = status.endedAt { endedAt = time.milliseconds }
+    if let time = status.renderingSince { renderingSince = time.milliseconds }
     submittedMillisecondsAgo = Milliseconds.of(status.submittedSecondsAgo)
     elapsedMilliseconds = Milliseconds.of(status.elapsedSeconds)
     renderingMilliseconds = status.renderingSeconds.map { max(1, Milliseconds.of($0)) } ?? 0
@@ -60,6 +63,9 @@ extension JobStatus {
     audioDone = message.audioDone
     build = message.build.nonEmpty
     shortBuild = build.map(ShortBuild.of)
+    submittedAt = message.hasSubmittedAt ? Timestamp(milliseconds: message.submittedAt) : nil
+    endedAt = message.hasEndedAt ? Timestamp(milliseconds: message.endedAt) : nil
+    renderingSince = message.hasRenderingSince ? Timestamp(milliseconds: message.renderingSince) : nil
     submittedSecondsAgo = Double(message.submittedMillisecondsAgo) / 1000
     elapsedSeconds = Double(message.elapsedMilliseconds) / 1000
     renderingSeconds = message.renderingMilliseconds == 0 ? nil : Double(message.renderingMilliseconds) / 1000
@@ -145,6 +151,7 @@ extension Sheaf_WorkersReply.Worker {
     busy = UInt32(clamping: worker.busy)
     build = worker.build
     connectedMilliseconds = Milliseconds.of(worker.connectedSeconds)
+    if let time = worker.connectedAt { connectedAt = time.milliseconds }
     coordinator = worker.coordinator
     paused = worker.paused ?? ""
     taskMemory = UInt64(clamping: worker.taskMemory ?? 0)
@@ -159,6 +166,7 @@ extension WorkerStatus {
     build = message.build
     shortBuild = ShortBuild.of(message.build)
     connectedSeconds = Double(message.connectedMilliseconds) / 1000
+    connectedAt = message.hasConnectedAt ? Timestamp(milliseconds: message.connectedAt) : nil
     coordinator = message.coordinator
     taskMemory = message.taskMemory > 0 ? Int64(clamping: message.taskMemory) : nil
     paused = message.paused.nonEmpty

@@ -79,7 +79,7 @@ enum ProgressLine {
       return nil
     }
     if status.segmentsDone < status.segmentsTotal { return "finishing the last segments" }
-    return status.hasAudio && !status.audioDone ? "mixing the audio" : "stitching"
+    return status.phase == .mixing ? "mixing the audio" : "stitching"
   }
 
   /// The bar takes at least ten columns and at most forty. The parts follow for as long as there is room, in their

@@ -21,7 +21,7 @@ struct SheafCommand: AsyncParsableCommand {
     subcommands: [
       RenderCommand.self, CheckCommand.self, PlanCommand.self, ProbeCommand.self, PresetsCommand.self,
       ImageCommand.self, WaveformCommand.self, FarmCommand.self, ServeCommand.self, SubmitCommand.self,
-      StatusCommand.self,
+      StatusCommand.self, LogCommand.self, TopCommand.self,
       WorkersCommand.self, FetchCommand.self, RetryCommand.self, CancelCommand.self, DeleteCommand.self,
     ])
 }
@@ -155,7 +155,10 @@ enum Interruption {
           defer { received = received ?? signal }
           return received
         }
-        if let first { _exit(code(first).rawValue) }
+        if let first {
+          Screen.close()
+          _exit(code(first).rawValue)
+        }
         work.cancel()
       }
     }

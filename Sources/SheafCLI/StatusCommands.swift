@@ -10,12 +10,13 @@ struct StatusCommand: AsyncParsableCommand {
     commandName: "status", abstract: "Show jobs, or one job with its tasks.",
     discussion: """
       Of one job, every task is shown with its worker, its time, and every attempt that ended without a result. Of all \
-      jobs, the newest 200 are shown: --limit says how many, --after goes on after a job, and --state selects some. With \
+      jobs, the newest 200 are shown: --limit says how many, and --state, --name, --since and --before select some. If \
+      there are more, the last line is the command that shows the next, with --after (on standard error with --json). With \
       --watch the command connects again when the coordinator is away for less than 5 minutes.
 
       Of one job, --json prints an object: job, name, state (probing, measuring, rendering, done, failed, cancelled), \
       priority, framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, filesDone, filesTotal, \
-      measuredDone, measuredTotal, running, hasAudio, audioDone, build, shortBuild, submittedSecondsAgo, \
+      measuredDone, measuredTotal, running, hasAudio, audioDone, build, shortBuild, submittedAt, endedAt, renderingSince (RFC 3339, UTC), submittedSecondsAgo, \
       elapsedSeconds, renderingSeconds (from the first task of the film to the end), waitsFor, waitReason (noWorker, noStore, noBuild, storage, away, plan, compositors, memory, paused, noSlot, probing, grant), notices, error, problems (pointer, message), output (digest, bytes), warnings (pointer, message), losses (what, where, track, why), damage (of a film \
       that is done: path, track, type, count, places: sourceSeconds, filmSeconds), outputs (of a document with several: file, container, video: codec, width, height, bitRate, quality, \
       audio: codec, sampleRate, channels, bitRate), tasks (task, kind, label, state, \
@@ -47,7 +48,7 @@ struct StatusCommand: AsyncParsableCommand {
       throw ValidationError("\(given) is about the list of jobs: leave it out with a job, and with --watch")
     }
     try await reporting(json: !json.isOn ? .none : watches ? .oneLine : .lines) {
-      let query = try list.query()
+      let query = try list.query(now: .now)
       let endpoint = try coordinator.endpoint()
       try await Interruption.cancelling { [self] in
         if watches {
@@ -60,7 +61,7 @@ struct StatusCommand: AsyncParsableCommand {
           asked.limit += 1
           let all = asked
           let found = try await CoordinatorClient.run(endpoint) { try await JobRun($0).allJobs(all) }
-          return try show(found, limit: query.limit)
+          return try show(found, query)
         }
         let status = try await CoordinatorClient.run(endpoint) {
           try await JobRun($0).status(of: job, withTasks: true)
@@ -71,12 +72,19 @@ struct StatusCommand: AsyncParsableCommand {
     }
   }
 
-  private func show(_ found: JobList, limit: Int) throws {
-    let jobs = Array(found.jobs.prefix(limit))
-    if json.isOn { return try Console.printJSON(jobs) }
+  private func show(_ found: JobList, _ query: JobQuery) throws {
+    let jobs = Array(found.jobs.prefix(query.limit))
+    var more: String?
+    if found.jobs.count > jobs.count, let last = jobs.last {
+      more = "there are more: " + coordinator.command(["status"] + list.arguments(after: last.job, query))
+    }
+    if json.isOn {
+      try Console.printJSON(jobs)
+      if let more { Console.printError(more) }
+      return
+    }
     for line in StatusText.list(jobs, notices: found.notices, width: Terminal.output?.width) { try Console.print(line) }
-    guard found.jobs.count > jobs.count, let last = jobs.last else { return }
-    try Console.print("there are more: " + coordinator.command(["status"] + list.arguments(after: last.job)))
+    if let more { try Console.print(more) }
   }
 
   // MARK: Watching
@@ -180,7 +188,7 @@ struct WorkersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "workers", abstract: "Show the farm's workers.",
     discussion: """
-      --json prints an array: name, id, slots, busy, build, shortBuild, connectedSeconds, coordinator, paused (why the \
+      --json prints an array: name, id, slots, busy, build, shortBuild, connectedSeconds, connectedAt (RFC 3339, UTC), coordinator, paused (why the \
       worker takes no tasks for now).
       """)
 

@@ -5,9 +5,6 @@ import FarmModel
 
 /// Jobs and workers as text.
 enum StatusText {
-  /// How many lines of a task's log are shown.
-  private static let logLines = 5
-
   // MARK: All jobs
 
   /// A table of jobs, under what holds up the whole farm.
@@ -62,8 +59,11 @@ enum StatusText {
     var lines = [
       field("job", status.job), field("document", status.name.onOneLine), field("state", ProgressLine.plain(status)),
       field("priority", "\(status.priority)"),
-      field("submitted", "\(Measure.age(status.submittedSecondsAgo)) ago"),
+      field("submitted", time(status.submittedAt, ago: status.submittedSecondsAgo)),
     ]
+    if let ended = status.endedAt {
+      lines.append(field("ended", time(ended, ago: status.submittedSecondsAgo - status.elapsedSeconds)))
+    }
     if let build = status.build { lines.append(field("build", long ? build : ShortBuild.of(build))) }
     lines += status.notices.map { field("farm", $0) }
     if let error = status.error { lines.append(field("error", error)) }
@@ -82,6 +82,10 @@ enum StatusText {
     }
     guard !status.tasks.isEmpty else { return lines }
     return lines + [""] + tasks(status.tasks, long: long).lines(width: width)
+  }
+
+  private static func time(_ time: Timestamp?, ago seconds: Double) -> String {
+    "\(Measure.age(seconds)) ago" + (time.map { ", at \($0)" } ?? "")
   }
 
   private static func field(_ name: String, _ value: String) -> String {
@@ -129,7 +133,7 @@ enum StatusText {
   private static func notes(_ attempt: TaskStatus.Attempt, long: Bool) -> [String] {
     let worker = worker(attempt.workerName, attempt.worker, long: long)
     let time = attempt.ranSeconds > 0 ? " after \(Measure.duration(attempt.ranSeconds))" : ""
-    let log = (attempt.log ?? "").split(whereSeparator: \.isNewline).suffix(logLines)
+    let log = (attempt.log ?? "").split(whereSeparator: \.isNewline).suffix(JobLog.Entry.shortLog)
     return [
       "      attempt \(attempt.epoch) on \(worker): \(attempt.end.nameOrUnknown)\(time): \(attempt.message.onOneLine)"
     ]

@@ -166,10 +166,10 @@ final class ObstructedStore: JobStore {
   }
 
   func summaries(
-    _ purpose: JobPurpose, limit: Int, after: JobID?, states: [JobState]
+    _ purpose: JobPurpose, limit: Int, after: JobID?, filter: JobFilter
   ) async throws(JobStoreError) -> [JobSummary] {
     try await pass(.reading)
-    return try await inner.summaries(purpose, limit: limit, after: after, states: states)
+    return try await inner.summaries(purpose, limit: limit, after: after, filter: filter)
   }
 
   func tasks(of job: JobID, payloads: Bool) async throws(JobStoreError) -> [RenderTask] {

@@ -117,11 +117,43 @@ import Testing
       #expect(last.jobs == ["job-3", "job-2", "job-1"] && last.next == nil)
       #expect(try await page("state=cancelled").jobs == ["job-3"])
       #expect(try await page("state=probing,cancelled&limit=1").next == "job-5")
-      for wrong in ["limit=0", "limit=x", "state=gone", "limit=1&limit=2", "stat=done", "after=%FF"] {
+      for wrong in [
+        "limit=0", "limit=x", "state=gone", "limit=1&limit=2", "stat=done", "after=%FF", "since=today",
+        "before=2026-02-30T00:00:00Z",
+      ] {
         let reply = try await farm.get("/v1/jobs?\(wrong)")
         #expect(reply.status == 400 && reply["content-type"] == "application/problem+json", "\(wrong): \(reply.text)")
       }
       #expect(try await farm.get("/v1/jobs?after=none").status == 404)
+    }
+  }
+
+  @Test func `a list takes a part of the name, and times, which are those of the statuses`() async throws {
+    try await TestFarm.run { farm in
+      for number in 1...4 {
+        try await farm.openJob("job-\(number)")
+        try await Task.sleep(for: .milliseconds(2))
+      }
+      func list(_ query: String) async throws -> [[String: Any]] {
+        let reply = try await farm.get("/v1/jobs?\(query)")
+        #expect(reply.status == 200, "\(reply.text)")
+        return reply.json["jobs"] as? [[String: Any]] ?? []
+      }
+      let times = try await list("").map { try #require($0["submittedAt"] as? String) }
+      #expect(times.count == 4 && times == times.sorted(by: >) && Set(times).count == 4)
+      // The same in every answer.
+      #expect(try await farm.get("/v1/jobs/job-4").json["submittedAt"] as? String == times[0])
+      func names(_ query: String) async throws -> [String?] { try await list(query).map { $0["job"] as? String } }
+      #expect(try await names("since=\(times[1])") == ["job-4", "job-3"])
+      #expect(try await names("before=\(times[1])") == ["job-2", "job-1"])
+      let offset = times[2].replacing("Z", with: "%2B00:00")
+      #expect(try await names("since=\(offset)&before=\(times[0])&limit=1&after=job-3") == ["job-2"])
+      let name = try #require(try await list("").first?["name"] as? String)
+      #expect(try await names("name=\(name.uppercased())").count == 4)
+      #expect(try await names("name=no-such-name").isEmpty)
+      _ = try await farm.store.cancel(.init("job-2"))
+      let ended = try await farm.get("/v1/jobs/job-2").json
+      #expect(try #require(ended["endedAt"] as? String) >= times[2])
     }
   }
 
@@ -154,8 +186,21 @@ import Testing
       #expect(Set(deleted.json["jobs"] as? [String] ?? []) == ["job-1", "job-2"], "\(deleted.text)")
       let rest = try await farm.get("/v1/jobs").json["jobs"] as? [[String: Any]] ?? []
       #expect(rest.map { $0["job"] as? String } == ["job-4", "job-3"])
+      // Without states, those that it fits.
+      let time = try #require(rest.last?["submittedAt"] as? String)
+      let stopped = try await farm.post("/v1/jobs/cancel", #"{"since": "2020-01-01T00:00:00Z", "name": "EDIT"}"#)
+      #expect(stopped.json["jobs"] as? [String] == ["job-4", "job-3"], "\(stopped.text)")
+      let none = try await farm.post("/v1/jobs/delete", #"{"before": "\#(time)"}"#)
+      #expect(none.json["jobs"] as? [String] == [], "\(none.text)")
+      let unfit = try await farm.post("/v1/jobs/delete", #"{"states": ["rendering"], "since": "\#(time)"}"#)
+      #expect(unfit.json["jobs"] as? [String] == [] && unfit.json["hasMore"] as? Bool == false, "\(unfit.text)")
+      let removed = try await farm.post("/v1/jobs/delete", #"{"since": "\#(time)"}"#)
+      #expect(removed.json["jobs"] as? [String] == ["job-4", "job-3"], "\(removed.text)")
       // A request about every job must say so.
-      for body in ["{}", #"{"states": []}"#, #"{"jobs": [], "states": ["done"]}"#, #"{"states": ["gone"]}"#] {
+      for body in [
+        "{}", #"{"states": []}"#, #"{"name": ""}"#, #"{"since": "yesterday"}"#, #"{"jobs": [], "name": "a"}"#,
+        #"{"jobs": [], "states": ["done"]}"#, #"{"states": ["gone"]}"#,
+      ] {
         #expect(try await farm.post("/v1/jobs/delete", body).status == 422, "\(body)")
       }
     }

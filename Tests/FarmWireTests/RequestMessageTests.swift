@@ -37,6 +37,7 @@ struct RequestMessageTests {
     var query = JobQuery()
     #expect(JobQuery(Sheaf_StatusQuery(query)) == query)
     (query.limit, query.after, query.states) = (17, "j", [.done, .failed])
+    (query.name, query.since, query.before) = ("film", Timestamp(milliseconds: 0), Timestamp(milliseconds: 1_234_567))
     #expect(JobQuery(Sheaf_StatusQuery(query)) == query)
     #expect(JobQuery(Sheaf_StatusQuery()).limit == JobQuery.defaultLimit)
     var list = JobList()

@@ -24,6 +24,9 @@ struct StatusMessageTests {
     status.build = "sheaf 0.1.0; x86-64"
     status.shortBuild = ShortBuild.of("sheaf 0.1.0; x86-64")
     (status.submittedSecondsAgo, status.elapsedSeconds, status.renderingSeconds) = (125.5, 93.25, 4.125)
+    status.submittedAt = Timestamp("2026-11-28T04:05:06.789Z")
+    status.endedAt = Timestamp("2026-11-28T05:00:00.001Z")
+    status.renderingSince = Timestamp("2026-11-28T04:05:07Z")
     status.wait = JobWait(.memory, "a task needs about 7168 MiB")
     status.notices = ["the disk is full"]
     status.error = "a damaged file"
@@ -71,6 +74,7 @@ struct StatusMessageTests {
     var worker = WorkerStatus(name: "anna", id: "id-a")
     (worker.slots, worker.busy, worker.build, worker.shortBuild) = (8, 3, "b", ShortBuild.of("b"))
     (worker.connectedSeconds, worker.coordinator) = (61.5, "farm:7433")
+    worker.connectedAt = Timestamp("1969-12-31T23:59:59.999Z")
     (worker.taskMemory, worker.paused) = (2 << 30, "its disk is full")
     #expect(WorkerStatus(Sheaf_WorkersReply.Worker(worker)) == worker)
     let bare = WorkerStatus(name: "bert", id: "id-b")
@@ -83,13 +87,17 @@ struct StatusMessageTests {
     let object = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "audioDone", "build", "damage", "elapsedSeconds", "error", "filesDone", "filesTotal", "framesDone",
+        "audioDone", "build", "damage", "elapsedSeconds", "endedAt", "error", "filesDone", "filesTotal", "framesDone",
         "framesTotal", "hasAudio", "job", "losses", "measuredDone", "measuredTotal", "name", "notices", "output",
-        "outputs", "priority", "problems", "renderingSeconds", "running", "segmentsCached", "segmentsDone",
-        "segmentsTotal", "shortBuild", "state", "submittedSecondsAgo", "tasks", "waitReason", "waitsFor", "warnings",
+        "outputs", "priority", "problems", "renderingSeconds", "renderingSince", "running", "segmentsCached",
+        "segmentsDone",
+        "segmentsTotal", "shortBuild", "state", "submittedAt", "submittedSecondsAgo", "tasks", "waitReason",
+        "waitsFor", "warnings",
       ])
     #expect(object["waitsFor"] as? String == "a task needs about 7168 MiB" && object["state"] as? String == "rendering")
     #expect((object["losses"] as? [Any])?.count == 2)
+    #expect(object["submittedAt"] as? String == "2026-11-28T04:05:06.789Z")
+    #expect(object["renderingSince"] as? String == "2026-11-28T04:05:07.000Z")
     let task = try #require((object["tasks"] as? [[String: Any]])?.first)
     #expect(
       task.keys.sorted() == [

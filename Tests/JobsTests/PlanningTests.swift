@@ -108,8 +108,10 @@ struct PlanningTests {
       _ = try await store.cancel(JobID("j2"))
       _ = try await store.cancel(JobID("j5"))
       func list(_ limit: Int, _ after: String? = nil, _ states: [JobState] = []) async throws -> [String] {
-        try await store.summaries(.render, limit: limit, after: after.map { JobID($0) }, states: states)
-          .map(\.job.id.description)
+        try await store.summaries(
+          .render, limit: limit, after: after.map { JobID($0) }, filter: JobFilter(states: states)
+        )
+        .map(\.job.id.description)
       }
       #expect(try await list(2) == ["j6", "j5"])
       #expect(try await list(2, "j5") == ["j4", "j3"])
@@ -119,6 +121,73 @@ struct PlanningTests {
       #expect(try await list(9, nil, [.cancelled]) == ["j5", "j2"])
       #expect(try await list(1, "j5", [.cancelled, .failed]) == ["j2"])
       #expect(try await list(9, nil, [.rendering]) == [])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func `jobs are listed by a part of their name and by the time of their submission`(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      for (number, name) in ["Beach.json", "beach-2.json", "100%_A.json", "city.json", "BEACH"].enumerated() {
+        var job = NewJob.sample("j\(number + 1)")
+        job.name = name
+        try await store.submit(job)
+        try farm.advance(.milliseconds(1_500))
+      }
+      _ = try await store.cancel(JobID("j2"))
+      func list(_ filter: JobFilter, limit: Int = 9, after: String? = nil) async throws -> [String] {
+        try await store.summaries(.render, limit: limit, after: after.map { JobID($0) }, filter: filter)
+          .map(\.job.id.description)
+      }
+      #expect(try await list(JobFilter(name: "bEaCh")) == ["j5", "j2", "j1"])
+      #expect(try await list(JobFilter(name: "beach"), limit: 2, after: "j5") == ["j2", "j1"])
+      #expect(try await list(JobFilter(states: [.cancelled], name: "beach")) == ["j2"])
+      // No character stands for others.
+      #expect(try await list(JobFilter(name: "0%_a")) == ["j3"])
+      #expect(try await list(JobFilter(name: "%")) == ["j3"])
+      #expect(try await list(JobFilter(name: "b*h")) == [])
+      let start = Duration.seconds(1_767_225_600)
+      #expect(try await list(JobFilter(since: start + .seconds(3))) == ["j5", "j4", "j3"])
+      #expect(try await list(JobFilter(since: start + .microseconds(3_000_001))) == ["j5", "j4"])
+      #expect(try await list(JobFilter(before: start + .seconds(3))) == ["j2", "j1"])
+      #expect(try await list(JobFilter(since: start + .seconds(1), before: start + .seconds(4))) == ["j3", "j2"])
+      #expect(try await list(JobFilter(name: "json", since: start, before: start + .seconds(2)), after: "j2") == ["j1"])
+      #expect(try await list(JobFilter(since: start + .seconds(100))) == [])
+    }
+  }
+
+  /// The same in every answer, whatever the time of the answer.
+  @Test(arguments: StoreKind.allCases)
+  func `a job has the times of its submission, its rendering and its end`(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      let start = Duration.seconds(1_767_225_600)
+      try farm.advance(.microseconds(123_456))
+      try await submit(farm)
+      try farm.advance(.milliseconds(3_333))
+      let submitted = start + .microseconds(123_456)
+      var job = try #require(try await store.job(Self.job))
+      #expect(job.submittedAt == submitted && job.endedAt == nil && job.renderingSince == nil)
+      #expect(try await store.plan(Self.job, build: "b1", tasks: .videos(1) + [.sample(.stitch)]))
+      let video = try #require(try await store.claimOne(build: "b1"))
+      try farm.advance(.seconds(1))
+      #expect(try await store.publish(video.lease, worker: .anna, result: content(2)) == .published)
+      _ = try await store.cancel(Self.job)
+      try farm.advance(.seconds(77))
+      job = try #require(try await store.job(Self.job))
+      #expect(job.submittedAt == submitted && job.renderingSince == submitted + .milliseconds(3_333))
+      #expect(job.endedAt == submitted + .milliseconds(4_333))
+      #expect(try await store.summaries(.render, limit: 1).first?.job.endedAt == job.endedAt)
+      // A job that is taken up again has not ended.
+      _ = try await store.retry(Self.job)
+      job = try #require(try await store.job(Self.job))
+      #expect(job.submittedAt == submitted && job.endedAt == nil && job.renderingSince == nil)
+      try await store.register([
+        WorkerRecord(id: .anna, session: SessionID(1), name: "anna", slots: 1, build: "b1", coordinator: "c")
+      ])
+      try farm.advance(.seconds(2))
+      let worker = try #require(try await store.workers().first)
+      #expect(worker.connectedAt == submitted + .milliseconds(81_333) && worker.connected == .seconds(2))
     }
   }
 

@@ -19,7 +19,7 @@ struct SubmittingTests {
         job
           == Job(
             id: JobID("j1"), name: "film j1", priority: -3, state: .probing, request: [1, 0, 255],
-            age: .milliseconds(1_500), elapsed: .milliseconds(1_500)))
+            submittedAt: .seconds(1_767_225_600), age: .milliseconds(1_500), elapsed: .milliseconds(1_500)))
       var first = RenderTask(
         id: TaskID(job: JobID("j1"), ordinal: 0), kind: .probe, label: "label 1", state: .ready,
         payload: tasks[0].payload,

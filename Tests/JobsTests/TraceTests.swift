@@ -28,7 +28,7 @@ struct TraceTests {
     }
     // A trace in which nothing happens proves nothing.
     for label in [
-      "published", "duplicate", "stale", "planned true", "planned false", "measured true", "measured false",
+      "selected", "published", "duplicate", "stale", "planned true", "planned false", "measured true", "measured false",
       "planning begun", "planning underWay", "planning failed", "planning notPlannable", "planning ended",
       "job measuring", "granted", "granted nothing", "lost",
       "lost nothing", "failed task true", "failed task false", "failed job true", "disconnected true", "renewed",
@@ -52,7 +52,7 @@ struct TraceTests {
   private func trace(seed: UInt64, steps: Int, policy: LeasePolicy) async throws -> [String: Int] {
     try await TestDatabase.with { database in
       let clock = TestClock()
-      let memory = MemoryJobStore(policy: policy) { clock.now }
+      let memory = MemoryJobStore(policy: policy, origin: TestClock.origin) { clock.now }
       let reference = Farm(store: memory) { clock.advance(by: $0) }
       let postgres = try await PostgresJobStore.connect(url: database.url, policy: policy)
       try database.stopClock()
@@ -79,6 +79,7 @@ struct TraceTests {
         let isolated = state.newLeasesOfIsolatedTasks(since: before)
         if !isolated.isEmpty { seen["isolated granted", default: 0] += 1 }
         #expect(isolated.count <= 1 && (isolated.isEmpty || !before.runsIsolatedTask), "\(place): \(isolated)")
+        if !state.selected.isEmpty, state.selected.count < state.jobs.count { seen["selected", default: 0] += 1 }
         if !state.toRebind.isEmpty { seen["rebind", default: 0] += 1 }
         let other = try await Visible(of: postgres, since: &inPostgres)
         try #require(other == state, "\(place)\n\(other.difference(from: state))")

@@ -14,6 +14,7 @@ struct HelpTests {
     ("image", ImageCommand.self), ("waveform", WaveformCommand.self), ("farm", SheafServer.FarmCommand.self),
     ("serve", SheafServer.ServeCommand.self),
     ("submit", SubmitCommand.self), ("status", StatusCommand.self), ("workers", WorkersCommand.self),
+    ("log", LogCommand.self), ("top", TopCommand.self),
     ("cancel", CancelCommand.self), ("fetch", FetchCommand.self), ("retry", RetryCommand.self),
     ("delete", DeleteCommand.self),
   ]

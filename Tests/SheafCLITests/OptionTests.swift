@@ -1,4 +1,6 @@
 import ArgumentParser
+import FarmAPI
+import FarmModel
 import Glibc
 import SystemSupport
 import Testing
@@ -44,6 +46,33 @@ struct OptionTests {
       arguments[0] == "serve" ? try ServerCommand.parseAsRoot(arguments) : try SheafCommand.parseAsRoot(arguments)
     var command = try #require(parsed as? any AsyncParsableCommand)
     await #expect(throws: ValidationError.self) { try await command.run() }
+  }
+
+  private static let now = Timestamp("2026-11-28T04:05:06Z")!
+
+  @Test(arguments: [
+    ("2026-11-28T04:05:06.789Z", "2026-11-28T04:05:06.789Z"), ("2026-11-28T04:05:06+01:00", "2026-11-28T03:05:06.000Z"),
+    ("2026-02-03", "2026-02-03T00:00:00.000Z"), ("90s", "2026-11-28T04:03:36.000Z"),
+    ("15 min", "2026-11-28T03:50:06.000Z"), ("2h", "2026-11-28T02:05:06.000Z"), ("3d", "2026-11-25T04:05:06.000Z"),
+  ])
+  func `a time is one of RFC 3339, a date or an age`(_ text: String, _ expected: String) throws {
+    #expect(try TimeOption.value(text, "--since", now: Self.now)?.description == expected)
+  }
+
+  @Test(arguments: ["", "yesterday", "2 years", "-2h", "2026-13-01", "h", "99999999999999999999s", "１h"])
+  func `what is no time is a usage error`(_ text: String) {
+    #expect(throws: ValidationError.self) { try TimeOption.value(text, "--since", now: Self.now) }
+  }
+
+  @Test func `the command of the next jobs selects as this one does, at the same times`() throws {
+    let options = try JobListOptions.parse(["--name", "a film", "--since", "2h", "--limit", "5", "--state", "done"])
+    let query = try options.query(now: Self.now)
+    #expect(query.name == "a film" && query.limit == 5 && query.states == [.done] && query.before == nil)
+    #expect(
+      options.arguments(after: "j", query) == [
+        "--after", "j", "--limit", "5", "--state", "done", "--name", "a film", "--since", "2026-11-28T02:05:06.000Z",
+      ])
+    #expect(try JobListOptions.parse(["--before", "1h"]).given == "--before")
   }
 
   @Test func `a negative priority is a number`() throws {

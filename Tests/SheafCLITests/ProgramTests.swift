@@ -174,6 +174,69 @@ import Wire
     await farm.stop()
   }
 
+  @Test func `a log that is followed has each thing once, until the job has ended`() async throws {
+    let looks = Mutex(0)
+    let farm = ScriptedFarm { message, _ in
+      guard case .statusQuery(let query) = message else { return [] }
+      // Each look is a short one, and with the tasks if something has changed.
+      let look = looks.withLock { looks in
+        if !query.withTasks { looks += 1 }
+        return looks
+      }
+      let job = Sheaf_JobStatus.with {
+        ($0.job, $0.name, $0.state) = ("j", "film.json", look < 3 ? .probing : .cancelled)
+        $0.filesTotal = 1
+        $0.filesDone = look < 2 ? 0 : 1
+        $0.submittedAt = 0
+        if query.withTasks {
+          $0.tasks = [
+            .with {
+              ($0.kind, $0.state, $0.label, $0.workerName) = (.probe, look < 2 ? .running : .done, "probe of a", "anna")
+              ($0.worker, $0.epoch) = ("id-a", 1)
+            }
+          ]
+        }
+      }
+      return [.send(.statusReply(.with { $0.jobs = [job] }))]
+    }
+    try await farm.start()
+    let result = try await run("sheaf log --follow j", farm: farm)
+    let lines = result.output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    #expect(
+      lines == [
+        "1970-01-01T00:00:00.000Z  submitted: film.json", "task 0, probe of a: runs on anna",
+        "task 0, probe of a: done on anna", "cancelled after 0.0 s",
+      ])
+    #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
+    await farm.stop()
+  }
+
+  @Test func `a list says how the next jobs are shown, also beside JSON, and refuses a coordinator that cannot select`()
+    async throws
+  {
+    let farm = ScriptedFarm { message, _ in
+      guard case .statusQuery(let query) = message else { return [] }
+      let jobs = ["b", "a"].map { name in
+        Sheaf_JobStatus.with {
+          ($0.job, $0.name, $0.state) = (name, "film.json", .done)
+          if query.states.isEmpty { $0.submittedAt = 1 }
+        }
+      }
+      return [.send(.statusReply(.with { $0.jobs = Array(jobs.prefix(Int(query.limit))) }))]
+    }
+    try await farm.start()
+    let list = try await run("sheaf status --limit 1 --name 'a film' --since 2026-01-02", farm: farm)
+    let more = "there are more: sheaf status --after b --limit 1 --name 'a film' --since 2026-01-02T00:00:00.000Z\n"
+    #expect(list.status == 0 && list.output.hasSuffix(more), "\(list.output) \(list.errors)")
+    let json = try await run("sheaf status --limit 1 --name 'a film' --since 2026-01-02 --json", farm: farm)
+    let jobs = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [[String: Any]]
+    #expect(jobs?.count == 1 && jobs?[0]["submittedAt"] as? String == "1970-01-01T00:00:00.001Z")
+    #expect(json.errors == more)
+    let old = try await run("sheaf status --state done --name film", farm: farm)
+    #expect(old.status == 1 && old.errors.contains("older version"), "\(old.errors)")
+    await farm.stop()
+  }
+
   @Test func `jobs beyond the first page are listed`() async throws {
     // Each page has a hundred jobs at most, whatever is asked for.
     let farm = ScriptedFarm { message, _ in

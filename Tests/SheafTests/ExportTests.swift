@@ -126,10 +126,17 @@ struct SmallMedia {
       on: .local(media.renderer))
     let export = Task { try await session.export() }
     var fractions: [Double] = []
-    for await progress in session.progress { fractions.append(progress.fraction) }
+    var phases: [RenderPhase] = []
+    for await progress in session.progress {
+      fractions.append(progress.fraction)
+      if phases.last != progress.phase { phases.append(progress.phase) }
+    }
     let film = try await export.value
     #expect(fractions == fractions.sorted())
     #expect(fractions.last == 1)
+    // Those that last too short are not seen.
+    let order: [RenderPhase] = [.probing, .planning, .rendering, .mixing, .stitching, .ended]
+    #expect(phases.last == .ended && phases == order.filter(phases.contains), "\(phases)")
     #expect(film.frames == 75)
     #expect(film.warnings == [])
     let stream = try Tool.ffprobe(
@@ -157,10 +164,51 @@ struct SmallMedia {
       #expect(fetched.digest == film.digest)
       let again = try await ExportSession(edit, to: media.url("again.mp4"), on: .farm(farm)).export()
       #expect(again.segmentsFromCache == again.segments)
+      try await manageJobs(of: farm, job)
     }
     let bytes = try Data(contentsOf: film.url)
     #expect(try Data(contentsOf: media.url("fetched.mp4")) == bytes)
     #expect(try Data(contentsOf: media.url("again.mp4")) == bytes)
+  }
+
+  /// - Parameter job: One of two jobs of the farm that are done.
+  private func manageJobs(of farm: Farm, _ job: Farm.Job) async throws {
+    let workers = try await farm.workers()
+    #expect(workers.count == 1 && workers[0].slots == 2 && workers[0].paused.isEmpty)
+    #expect(workers[0].connected.map { abs($0.timeIntervalSinceNow) < 600 } == true)
+
+    var all: [Farm.JobStatus] = []
+    for try await status in farm.jobs() { all.append(status) }
+    #expect(all.count == 2 && all[1].job == job && all.allSatisfy { $0.state == .done && $0.progress.phase == .ended })
+    let times = try all.map { try #require($0.submitted) }
+    #expect(times[1] < times[0] && all.allSatisfy { ($0.ended ?? .distantPast) >= ($0.submitted ?? .distantFuture) })
+    #expect(try await farm.status(of: job).submitted == times[1])
+    func list(_ filter: Farm.JobFilter) async throws -> [Farm.Job] {
+      try await farm.jobs(filter, pageSize: 1).reduce(into: []) { $0.append($1.job) }
+    }
+    #expect(try await list(.init()) == all.map(\.job))
+    #expect(try await list(.init(submittedBefore: times[0])) == [job])
+    #expect(try await list(.init(submittedSince: times[0])) == [all[0].job])
+    let part = String(all[0].name.dropFirst())
+    let named = all.filter { $0.name.lowercased().contains(part.lowercased()) }.map(\.job)
+    #expect(try await list(.init(states: [.done], name: part.uppercased())) == named)
+    #expect(try await list(.init(states: [.failed, .probing])) == [])
+    #expect(try await list(.init(states: [.unknown])) == [])
+
+    await #expect(throws: SheafError.self) { try await farm.retry(job) }
+    await #expect(throws: SheafError(.failed, "there is no job none")) { try await farm.delete(.init(id: "none")) }
+    await #expect(throws: SheafError.self) { for try await _ in farm.statuses(of: .init(id: "none")) {} }
+    for try await status in farm.statuses(of: job) {
+      let left = status.progress.estimatedTimeRemaining.map { "\($0) left" } ?? ""
+      print(status.progress.phase, status.progress.fraction, left)
+    }
+    let weekAgo = Date.now.addingTimeInterval(-7 * 86_400)
+    for try await status in farm.jobs(.init(states: [.failed, .cancelled], submittedBefore: weekAgo)) {
+      try await farm.delete(status.job)
+    }
+    // Each is deleted before the next one is asked for.
+    for try await status in farm.jobs(pageSize: 1) { try await farm.delete(status.job) }
+    #expect(try await list(.init()) == [])
   }
 
   /// An edit of three files: two renditions and the sound alone.

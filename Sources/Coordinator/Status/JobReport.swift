@@ -18,6 +18,9 @@ extension JobStatus {
     build = job.build
     shortBuild = build.map(ShortBuild.of)
     self.wait = wait
+    submittedAt = Timestamp(since1970: job.submittedAt)
+    endedAt = job.endedAt.map { Timestamp(since1970: $0) }
+    renderingSince = job.renderingSince.map { Timestamp(since1970: $0) }
     submittedSecondsAgo = job.age.exactSeconds
     elapsedSeconds = job.elapsed.exactSeconds
     renderingSeconds = job.rendering?.exactSeconds
@@ -83,6 +86,7 @@ extension WorkerStatus {
     build = worker.build
     shortBuild = ShortBuild.of(worker.build)
     connectedSeconds = worker.connected.exactSeconds
+    connectedAt = Timestamp(since1970: worker.connectedAt)
     coordinator = worker.coordinator
     paused = worker.paused.isEmpty ? nil : worker.paused
     taskMemory = worker.memory == .max ? nil : worker.memory

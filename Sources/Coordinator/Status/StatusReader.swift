@@ -115,12 +115,12 @@ actor StatusReader {
   /// The statuses of jobs, newest first. Of a job that failed they have the message that the store has.
   /// - Parameters:
   ///   - after: Only jobs that were submitted before this one. Nil: from the newest on.
-  ///   - states: Only jobs in these states. Empty: in any.
+  ///   - filter: Which of them.
   func statuses(
-    limit: Int, after: JobID? = nil, states: [JobState] = []
+    limit: Int, after: JobID? = nil, filter: JobFilter = JobFilter()
   ) async throws(JobStoreError) -> [JobStatus] {
     var statuses: [JobStatus] = []
-    for summary in try await store.summaries(.render, limit: limit, after: after, states: states) {
+    for summary in try await store.summaries(.render, limit: limit, after: after, filter: filter) {
       let known = failures[summary.job.id].flatMap { $0.failure == summary.job.failure ? $0.report : nil }
       statuses.append(JobStatus(summary, failure: known, wait: try await wait(of: summary)))
     }

@@ -22,9 +22,9 @@ struct JobRoutes: Sendable {
   var routes: [Route] {
     [
       Route(.post, "/v1/jobs") { try await submit($0) },
-      Route(.get, "/v1/jobs", query: ["state", "after", "limit"]) { try await list($0) },
-      Route(.post, "/v1/jobs/cancel") { try await forEach($0, by: cancel) },
-      Route(.post, "/v1/jobs/delete") { try await forEach($0, by: delete) },
+      Route(.get, "/v1/jobs", query: ["state", "name", "since", "before", "after", "limit"]) { try await list($0) },
+      Route(.post, "/v1/jobs/cancel") { try await forEach($0, where: { !$0.hasEnded }, by: cancel) },
+      Route(.post, "/v1/jobs/delete") { try await forEach($0, where: \.hasEnded, by: delete) },
       Route(.get, "/v1/jobs/{job}") { try await Response(json: status($0, withTasks: false)) },
       Route(.get, "/v1/jobs/{job}/tasks") {
         try await Response(json: TaskList(tasks: status($0, withTasks: true).tasks))
@@ -126,6 +126,9 @@ struct JobRoutes: Sendable {
     var query = JobQuery()
     let limit = try call.query.number("limit", in: 1...JobQuery.mostLimit) ?? JobQuery.defaultLimit
     query.states = try call.query.values("state")
+    query.name = try call.query.text("name") ?? ""
+    query.since = try call.query.time("since")
+    query.before = try call.query.time("before")
     query.after = try call.query.text("after")
     // One more says whether there is a next page.
     query.limit = min(limit + 1, JobQuery.mostLimit)
@@ -180,15 +183,19 @@ struct JobRoutes: Sendable {
   }
 
   /// Carries out an operation on the jobs of a selection. Those that it does not fit any more are passed over.
-  private func forEach(_ call: Call, by operation: @Sendable @escaping (JobID) async throws -> Void) async throws
-    -> Response
-  {
+  /// - Parameter fits: Whether the operation is one for the jobs in a state.
+  private func forEach(
+    _ call: Call, where fits: @Sendable (JobState) -> Bool,
+    by operation: @Sendable @escaping (JobID) async throws -> Void
+  ) async throws -> Response {
     try await bodies.run(call, as: SelectionBody.self, limit: BodyReader.longestPlainBody) { body in
       let ids: [JobID]
       var hasMore = false
       if let named = body.value.jobs {
-        guard body.value.states == nil, named.count <= JobQuery.mostLimit else {
-          throw ProblemDetails(.invalid, "a selection is at most \(JobQuery.mostLimit) jobs, or states")
+        guard !body.value.hasFilters, named.count <= JobQuery.mostLimit else {
+          throw ProblemDetails(
+            .invalid,
+            "a selection is at most \(JobQuery.mostLimit) jobs by their ids, or states, name, since and before")
         }
         ids = try named.enumerated().map { index, name throws(ProblemDetails) in
           guard JobID.isValid(name) else {
@@ -199,12 +206,13 @@ struct JobRoutes: Sendable {
           return JobID(name)
         }
       } else {
-        var query = JobQuery()
+        var query = try body.value.query
         query.limit = JobQuery.mostLimit
-        query.states = try body.value.selectedStates
-        let list = try await farm.jobs(query)
-        ids = list.jobs.map { JobID($0.job) }
-        hasMore = list.jobs.count == query.limit
+        // Jobs that it does not fit would be selected again and again.
+        query.states = (query.states.isEmpty ? JobState.allCases : query.states).filter(fits)
+        let jobs = query.states.isEmpty ? [] : try await farm.jobs(query).jobs
+        ids = jobs.map { JobID($0.job) }
+        hasMore = jobs.count == query.limit
       }
       var done: [String] = []
       for id in ids {
@@ -239,18 +247,45 @@ extension JobID {
 
 /// Which jobs a request is about.
 private struct SelectionBody: RequestBody {
-  static let keys = ["jobs", "states"]
+  static let keys = ["jobs", "states", "name", "since", "before"]
 
-  /// By id. Nil: those in `states`.
+  /// By id. Nil: those that all of the rest select.
   var jobs: [String]?
   var states: [String]?
+  /// A part of the name.
+  var name: String?
+  var since: String?
+  var before: String?
 
-  /// Throws `.invalid` if there are none: a request about every job says so.
-  var selectedStates: [JobState] {
+  var hasFilters: Bool { states != nil || name != nil || since != nil || before != nil }
+
+  /// Throws `.invalid` if nothing is selected: a request about every job says so.
+  var query: JobQuery {
     get throws {
-      guard let states, !states.isEmpty else {
-        throw ProblemDetails(.invalid, "select jobs by their ids, or by states")
+      guard hasFilters, name != "" else {
+        throw ProblemDetails(.invalid, "select jobs by their ids, or by states, name, since or before")
       }
+      var query = JobQuery()
+      query.states = try selectedStates
+      query.name = name ?? ""
+      query.since = try time(since, "since")
+      query.before = try time(before, "before")
+      return query
+    }
+  }
+
+  private func time(_ text: String?, _ key: String) throws(ProblemDetails) -> Timestamp? {
+    guard let text else { return nil }
+    if let time = Timestamp(text) { return time }
+    let problem = Problem(pointer: "/\(key)", message: "\"\(text.prefix(64))\" is not \(Timestamp.form)")
+    throw ProblemDetails(.invalid, "\(problem)", problems: [problem])
+  }
+
+  /// Empty: any.
+  private var selectedStates: [JobState] {
+    get throws {
+      guard let states else { return [] }
+      guard !states.isEmpty else { throw ProblemDetails(.invalid, "name at least one state, or leave out states") }
       return try states.map { name in
         guard let state = JobState(rawValue: name) else {
           let names = JobState.allCases.map(\.rawValue).joined(separator: ", ")

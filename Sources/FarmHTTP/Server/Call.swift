@@ -1,3 +1,4 @@
+import FarmAPI
 import HTTPTypes
 import HummingbirdCore
 
@@ -51,6 +52,16 @@ struct Query: Sendable {
         .badRequest, "\(name) is a number from \(range.lowerBound) to \(range.upperBound), not \"\(text.prefix(64))\"")
     }
     return number
+  }
+
+  /// A date and a time of RFC 3339. Nil: it is not there.
+  func time(_ name: String) throws(ProblemDetails) -> Timestamp? {
+    guard let text = try text(name) else { return nil }
+    guard let time = Timestamp(text) else {
+      throw ProblemDetails(
+        .badRequest, "\(name) is \(Timestamp.form), with + as %2B, not \"\(text.prefix(64))\"")
+    }
+    return time
   }
 
   /// The values, of which each is one of a closed set, separated by commas.

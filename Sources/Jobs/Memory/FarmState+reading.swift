@@ -1,6 +1,6 @@
 package import FarmModel
 
-// What a store shows of its jobs and tasks.
+// What a store shows of its jobs and tasks. Points in time are of the clock that the transitions get.
 
 extension FarmState {
   package func job(_ id: JobID, now: Duration) -> Job? {
@@ -9,6 +9,9 @@ extension FarmState {
 
   private func job(number: Int, now: Duration) -> Job {
     var job = jobs[number].job
+    job.submittedAt = jobs[number].submitted
+    job.endedAt = jobs[number].ended
+    job.renderingSince = jobs[number].renderingSince
     job.age = now - jobs[number].submitted
     job.elapsed = (jobs[number].ended ?? now) - jobs[number].submitted
     job.rendering = jobs[number].renderingSince.map { (jobs[number].ended ?? now) - $0 }
@@ -20,12 +23,17 @@ extension FarmState {
   }
 
   package func summaries(
-    _ purpose: JobPurpose, limit: Int, after: JobID?, states: [JobState], now: Duration
+    _ purpose: JobPurpose, limit: Int, after: JobID?, filter: JobFilter, now: Duration
   ) -> [JobSummary] {
     guard let end = after.map({ numbers[$0] }) ?? jobs.count else { return [] }
+    let name = filter.name.withoutNul.lowercased()
     return (0..<end).reversed().lazy.filter { number in
-      let job = jobs[number].job
-      return !jobs[number].isDeleted && job.purpose == purpose && (states.isEmpty || states.contains(job.state))
+      let record = jobs[number]
+      return !record.isDeleted && record.job.purpose == purpose
+        && (filter.states.isEmpty || filter.states.contains(record.job.state))
+        && (filter.since.map { record.submitted >= $0 } ?? true)
+        && (filter.before.map { record.submitted < $0 } ?? true)
+        && (name.isEmpty || record.job.name.lowercased().contains(name))
     }.prefix(max(limit, 0)).map { summary(number: $0, now: now) }
   }
 

@@ -225,6 +225,7 @@ extension FarmState {
     let present = workers.filter { isPresent($0, now: now) }.map { entry in
       var record = entry.record
       record.busy = Int32(leases.count { $0.holder.worker == record.id })
+      record.connectedAt = entry.registeredAt
       record.connected = now - entry.registeredAt
       return record
     }

@@ -11,11 +11,15 @@ package actor MemoryJobStore: JobStore {
   private let streams = ChangeStreams()
   private var isClosed = false
 
-  /// - Parameter now: The time since any fixed moment, which never decreases; the store's only clock.
-  package init(policy: LeasePolicy = LeasePolicy(), now: @escaping @Sendable () -> Duration) {
+  /// - Parameters:
+  ///   - origin: The clock's zero, since 1970. Nil: it follows from the time of day now.
+  ///   - now: The time since any fixed moment, which never decreases; the store's only clock.
+  package init(
+    policy: LeasePolicy = LeasePolicy(), origin: Duration? = nil, now: @escaping @Sendable () -> Duration
+  ) {
     state = FarmState(policy: policy)
     self.now = now
-    origin = .seconds(Date.now.timeIntervalSince1970) - now()
+    self.origin = origin ?? .seconds(Date.now.timeIntervalSince1970) - now()
   }
 
   /// Ends every stream of `changes()`. Operations after it throw `.closed`.
@@ -98,17 +102,23 @@ package actor MemoryJobStore: JobStore {
   }
 
   package func job(_ id: JobID) throws(JobStoreError) -> Job? {
-    try run { (state, now) in state.job(id, now: now) }
+    try run { (state, now) in state.job(id, now: now) }.map(dated)
   }
 
   package func summary(of job: JobID) throws(JobStoreError) -> JobSummary? {
-    try run { (state, now) in state.summary(of: job, now: now) }
+    try run { (state, now) in state.summary(of: job, now: now) }.map(dated)
   }
 
   package func summaries(
-    _ purpose: JobPurpose, limit: Int, after: JobID?, states: [JobState]
+    _ purpose: JobPurpose, limit: Int, after: JobID?, filter: JobFilter
   ) throws(JobStoreError) -> [JobSummary] {
-    try run { (state, now) in state.summaries(purpose, limit: limit, after: after, states: states, now: now) }
+    var filter = filter
+    filter.since = filter.since.map { $0 - origin }
+    filter.before = filter.before.map { $0 - origin }
+    let found = try run { (state, now) in
+      state.summaries(purpose, limit: limit, after: after, filter: filter, now: now)
+    }
+    return found.map(dated)
   }
 
   package func counts() throws(JobStoreError) -> StoreCounts {
@@ -152,7 +162,11 @@ package actor MemoryJobStore: JobStore {
   }
 
   package func workers() throws(JobStoreError) -> [WorkerRecord] {
-    try run { (state, now) in state.workers(now: now) }
+    try run { (state, now) in state.workers(now: now) }.map { record in
+      var record = record
+      record.connectedAt += origin
+      return record
+    }
   }
 
   package func contentStore(_ identity: String, replacing: Bool) throws(JobStoreError) -> String {
@@ -169,6 +183,25 @@ package actor MemoryJobStore: JobStore {
     let value = try transition(&state, now())
     if state.changeCount != changeCount { streams.signal() }
     return value
+  }
+}
+
+// MARK: - Points in time
+
+extension MemoryJobStore {
+  /// The state has the times of its clock.
+  private func dated(_ job: Job) -> Job {
+    var job = job
+    job.submittedAt += origin
+    job.endedAt = job.endedAt.map { $0 + origin }
+    job.renderingSince = job.renderingSince.map { $0 + origin }
+    return job
+  }
+
+  private func dated(_ summary: JobSummary) -> JobSummary {
+    var summary = summary
+    summary.job = dated(summary.job)
+    return summary
   }
 }
 

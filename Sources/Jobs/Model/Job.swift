@@ -19,6 +19,13 @@ package struct Job: Sendable, Hashable {
   package var output: Content?
   /// Set if, and only if, `state` is `.failed`.
   package var failure: JobFailure?
+  /// When it was submitted, since 1970. With the next two, the only points in time that the store returns of a job: for
+  /// people, and for `JobFilter`.
+  package var submittedAt: Duration
+  /// When it ended, since 1970. Set if, and only if, `state` is one that has ended.
+  package var endedAt: Duration?
+  /// When the first of its published tasks was granted, but for its probe tasks, since 1970. Nil: none is published.
+  package var renderingSince: Duration?
   /// Time since the submission, by the store's clock.
   package var age: Duration
   /// Time from the submission to the end, or to now.
@@ -29,9 +36,13 @@ package struct Job: Sendable, Hashable {
 
   package init(
     id: JobID, name: String, purpose: JobPurpose = .render, priority: Int32, state: JobState, request: [UInt8],
-    build: String? = nil, output: Content? = nil, failure: JobFailure? = nil, age: Duration = .zero,
-    elapsed: Duration = .zero, rendering: Duration? = nil
+    build: String? = nil, output: Content? = nil, failure: JobFailure? = nil, submittedAt: Duration = .zero,
+    endedAt: Duration? = nil, renderingSince: Duration? = nil, age: Duration = .zero, elapsed: Duration = .zero,
+    rendering: Duration? = nil
   ) {
+    self.submittedAt = submittedAt
+    self.endedAt = endedAt
+    self.renderingSince = renderingSince
     self.rendering = rendering
     self.id = id
     self.name = name
@@ -92,6 +103,26 @@ package struct JobSummary: Sendable, Hashable {
     self.memory = memory
     self.running = running
     self.away = away
+  }
+}
+
+/// Which jobs of one purpose are listed.
+package struct JobFilter: Sendable, Hashable {
+  /// Only jobs in these states. Empty: in any.
+  package var states: [JobState]
+  /// Only jobs whose name has this as a part, whatever the case of the letters. Empty: any name. Letters beyond ASCII
+  /// are compared as the store's locale knows their case.
+  package var name: String
+  /// Only jobs that were submitted at this time or later, since 1970.
+  package var since: Duration?
+  /// Only jobs that were submitted before this time, since 1970.
+  package var before: Duration?
+
+  package init(states: [JobState] = [], name: String = "", since: Duration? = nil, before: Duration? = nil) {
+    self.states = states
+    self.name = name
+    self.since = since
+    self.before = before
   }
 }
 

@@ -5,7 +5,8 @@ package import FarmModel
 ///
 /// Every operation is one transaction, but for a claim, whose grants of ready tasks and of backup leases are one each;
 /// none leaves a transaction open. All times are of the store's own clock: operations take durations, and
-/// points in time are only returned, for people. `MemoryJobStore` is the reference: the same operations leave every store in the same state.
+/// return durations and, for people, when something happened. `JobFilter` alone takes points in time.
+/// `MemoryJobStore` is the reference: the same operations leave every store in the same state.
 /// `docs/architecture.md` has the diagrams of the states.
 package protocol JobStore: Journal, WebhookStore {
   // MARK: Jobs
@@ -115,9 +116,9 @@ package protocol JobStore: Journal, WebhookStore {
   ///
   /// - Parameters:
   ///   - after: Only jobs that were submitted before this one; none if it does not exist. Nil: from the newest on.
-  ///   - states: Only jobs in these states. Empty: in any.
+  ///   - filter: Which of them.
   func summaries(
-    _ purpose: JobPurpose, limit: Int, after: JobID?, states: [JobState]
+    _ purpose: JobPurpose, limit: Int, after: JobID?, filter: JobFilter
   ) async throws(JobStoreError) -> [JobSummary]
 
   /// A job's tasks by ordinal; none if there is no such job.
@@ -219,7 +220,7 @@ package protocol JobStore: Journal, WebhookStore {
 extension JobStore {
   /// The newest jobs of one purpose.
   package func summaries(_ purpose: JobPurpose, limit: Int) async throws(JobStoreError) -> [JobSummary] {
-    try await summaries(purpose, limit: limit, after: nil, states: [])
+    try await summaries(purpose, limit: limit, after: nil, filter: JobFilter())
   }
 
   /// A job's tasks by ordinal, with their payloads.

@@ -17,13 +17,15 @@ package struct WorkerRecord: Sendable, Hashable {
   package var busy: Int32
   /// Why it takes no tasks for now, for a person; empty if it takes some.
   package var paused: String
+  /// When the session was first registered, since 1970. Set by the store, for people.
+  package var connectedAt: Duration
   /// Time since the session was first registered. Set by the store.
   package var connected: Duration
 
   package init(
     id: WorkerID, session: SessionID, name: String, slots: Int32, memory: Int64 = .max, build: String,
     coordinator: String,
-    busy: Int32 = 0, paused: String = "", connected: Duration = .zero
+    busy: Int32 = 0, paused: String = "", connectedAt: Duration = .zero, connected: Duration = .zero
   ) {
     self.id = id
     self.session = session
@@ -34,6 +36,7 @@ package struct WorkerRecord: Sendable, Hashable {
     self.coordinator = coordinator
     self.busy = busy
     self.paused = paused
+    self.connectedAt = connectedAt
     self.connected = connected
   }
 }

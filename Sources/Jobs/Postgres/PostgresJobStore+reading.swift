@@ -19,11 +19,12 @@ extension PostgresJobStore {
   }
 
   package func summaries(
-    _ purpose: JobPurpose, limit: Int, after: JobID?, states: [JobState]
+    _ purpose: JobPurpose, limit: Int, after: JobID?, filter: JobFilter
   ) async throws(JobStoreError) -> [JobSummary] {
     let chosen: [Parameter] = [
       .text(purpose.rawValue), .long(Int64(max(limit, 0))), .text(after?.description.withoutNul),
-      .texts(states.map(\.rawValue)),
+      .texts(filter.states.map(\.rawValue)), .text(filter.name.withoutNul), .long(filter.since?.microseconds),
+      .long(filter.before?.microseconds),
     ]
     return try await results.perform { (connection) throws(JobStoreError) in
       try connection.run(.summaries, chosen)
@@ -75,7 +76,10 @@ extension Fields {
     Job(
       id: JobID(try text()), name: try text(), purpose: try named("job purpose"), priority: try int(),
       state: try named("job state"), request: try bytes(), build: optionalText(), output: try optionalContent(),
-      failure: try optionalFailure(), age: .microseconds(try long()), elapsed: .microseconds(try long()),
+      failure: try optionalFailure(), submittedAt: .microseconds(try long()),
+      endedAt: try optionalLong().map { .microseconds($0) },
+      renderingSince: try optionalLong().map { .microseconds($0) }, age: .microseconds(try long()),
+      elapsed: .microseconds(try long()),
       rendering: try optionalLong().map { .microseconds($0) })
   }
 
@@ -147,6 +151,7 @@ extension Statement {
     """
     id, name, purpose, priority, state, \(request), build, output_digest, output_size, failure_reason,
     failure_message, failure_task, failure_problems,
+    \(microseconds("submitted_at")), \(microseconds("ended_at")), \(microseconds("rendering_since")),
     (extract(epoch FROM sheaf.now() - submitted_at) * 1000000)::bigint,
     (extract(epoch FROM coalesce(ended_at, sheaf.now()) - submitted_at) * 1000000)::bigint,
     (extract(epoch FROM coalesce(ended_at, sheaf.now()) - rendering_since) * 1000000)::bigint
@@ -181,6 +186,8 @@ extension Statement {
     SELECT \(summaryColumns) FROM sheaf.job \(held)
     WHERE purpose = $1 AND ($3 IS NULL OR number < (SELECT number FROM sheaf.job WHERE id = $3))
       AND (cardinality($4) = 0 OR state = ANY ($4))
+      AND ($5 = '' OR position(lower($5) IN lower(name)) > 0)
+      AND ($6::bigint IS NULL OR submitted_at >= \(time("$6"))) AND ($7::bigint IS NULL OR submitted_at < \(time("$7")))
     ORDER BY number DESC LIMIT $2
     """)
 
@@ -232,6 +239,14 @@ extension Statement {
       cpu_milliseconds, peak_bytes, log, coalesce(ran, 0)
     FROM sheaf.attempt WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal, number
     """)
+
+  /// The microseconds since 1970 of a time, in SQL.
+  static func microseconds(_ time: String) -> String { "(extract(epoch FROM \(time)) * 1000000)::bigint" }
+
+  /// The time that is so many microseconds after 1970, in SQL.
+  private static func time(_ microseconds: String) -> String {
+    "(timestamptz 'epoch' + \(microseconds) * interval '1 microsecond')"
+  }
 
   /// The time since `start`, in SQL. Zero if the clock was set back.
   static func microseconds(since start: String) -> String {

@@ -118,7 +118,8 @@ extension PostgresJobStore {
             id: WorkerID(try fields.text()), session: SessionID(try fields.long()), name: try fields.text(),
             slots: try fields.int(), memory: try fields.long(), build: try fields.text(),
             coordinator: try fields.text(),
-            busy: try fields.int(), paused: try fields.text(), connected: .microseconds(try fields.long()))
+            busy: try fields.int(), paused: try fields.text(), connectedAt: .microseconds(try fields.long()),
+            connected: .microseconds(try fields.long()))
         }
     }
     return workers.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
@@ -166,7 +167,7 @@ extension Statement {
     """
     SELECT id, session, name, slots, memory, build, coordinator,
       (SELECT count(*)::integer FROM sheaf.lease WHERE lease.worker = worker.id), paused,
-      (extract(epoch FROM sheaf.now() - registered_at) * 1000000)::bigint
+      \(microseconds("registered_at")), (extract(epoch FROM sheaf.now() - registered_at) * 1000000)::bigint
     FROM sheaf.worker WHERE NOT has_left AND last_seen >= \(beforeOutage("$2")) - $1 * interval '1 microsecond'
     """)
 

@@ -35,6 +35,11 @@ public final class ExportSession: Sendable {
     public var framesDone: Int
     /// 0 until the film is planned.
     public var framesTotal: Int
+    public var phase: RenderPhase
+    /// The mean since the first frame that this process has seen. Nil: not known yet, or the phase is not `.rendering`.
+    public var framesPerSecond: Double?
+    /// Until every frame is rendered. Nil: the rate has not held for long enough, or the phase is not `.rendering`.
+    public var estimatedTimeRemaining: Duration?
   }
 
   /// A file at its place.
@@ -73,11 +78,11 @@ public final class ExportSession: Sendable {
   public let progress: AsyncStream<Progress>
   private let reports: AsyncStream<Progress>.Continuation
   private let state = Mutex(State())
+  private let seen = JobProgress()
 
   private struct State {
     var task: Task<Film, any Error>?
     var isCancelled = false
-    var highest = Progress(fraction: 0, framesDone: 0, framesTotal: 0)
   }
 
   /// - Parameters:
@@ -141,34 +146,40 @@ public final class ExportSession: Sendable {
     case .farm(let farm):
       // What cannot be written is found before any work.
       let output = try FilmDestination(path, outputs: file.document.outputFiles)
-      let job = try await farm.submit(file, as: path, over: path)
+      let job = try await farm.submit(file, as: path, over: path) { [self] _ in report(.uploading) }
       _ = try await farm.client.wait(for: job, cancelsJob: true) { [self] status in
         if status.state != .done { report(status) }
       }
-      status = try await farm.client.fetch(job, into: output) { _ in }
+      status = try await farm.client.fetch(job, into: output) { [self] _ in report(.fetching) }
       files = output.written
       report(status)
     }
     return Film(status, at: url, files)
   }
 
-  private func report(_ status: JobStatus) {
-    let progress = state.withLock { state in
-      state.highest = Progress(status, after: state.highest)
-      return state.highest
-    }
-    reports.yield(progress)
+  private func report(_ status: JobStatus) { reports.yield(seen.show(status)) }
+
+  private func report(_ phase: RenderPhase) {
+    if let progress = seen.begin(phase) { reports.yield(progress) }
   }
 }
 
 extension ExportSession.Progress {
-  /// The farm's own numbers may fall: a task that starts again begins at its first frame.
-  init(_ status: JobStatus, after earlier: Self) {
+  /// Before anything is done.
+  init(phase: RenderPhase) { self.init(fraction: 0, framesDone: 0, framesTotal: 0, phase: phase) }
+
+  /// - Parameter earlier: The fraction is never less than before.
+  init(_ shown: ProgressTracker.Shown, after earlier: Self) {
+    let status = shown.status
     let total = status.framesTotal
-    let done = min(total, max(status.framesDone, total == earlier.framesTotal ? earlier.framesDone : 0))
+    let done = min(total, status.framesDone)
     // The last part is the joining of the segments.
     let fraction = status.state == .done ? 1 : total == 0 ? 0 : Double(done) / Double(total) * 0.99
-    self.init(fraction: max(earlier.fraction, fraction), framesDone: done, framesTotal: total)
+    let phase = RenderPhase(status.phase)
+    self.init(
+      fraction: max(earlier.fraction, fraction), framesDone: done, framesTotal: total, phase: phase,
+      framesPerSecond: phase == .rendering ? shown.rate : nil,
+      estimatedTimeRemaining: phase == .rendering ? shown.left.map { .seconds($0) } : nil)
   }
 }
 

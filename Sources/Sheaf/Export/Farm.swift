@@ -1,7 +1,6 @@
 import Client
 import ContentStorage
 import FarmAPI
-import FarmModel
 public import FoundationEssentials
 import SystemSupport
 import Wire
@@ -30,30 +29,6 @@ public struct Farm: Sendable {
     self.init(host: parsed.host, port: parsed.port, token: token)
   }
 
-  /// A job of the farm.
-  public struct Job: Sendable, Hashable {
-    public let id: String
-
-    /// A job that was submitted before, by this program or another.
-    public init(id: String) { self.id = id }
-  }
-
-  public enum JobState: Sendable, Hashable {
-    case probing, measuring, rendering, done, failed, cancelled
-    /// A state of a newer coordinator.
-    case unknown
-  }
-
-  public struct JobStatus: Sendable, Hashable {
-    public var state: JobState
-    public var progress: ExportSession.Progress
-    /// Why the job failed; empty otherwise.
-    public var error: String
-    public var problems: [Edit.Problem]
-    /// What the job waits for, for a person; empty if its tasks run.
-    public var waitsFor: String
-  }
-
   /// Uploads the media that the farm does not have, and submits the edit. Throws with every problem of the edit.
   /// - Parameters:
   ///   - edit: Its media are files of this machine.
@@ -68,33 +43,20 @@ public struct Farm: Sendable {
     }
   }
 
-  /// - Parameter over: The local path of the film; nil if it is not fetched.
-  func submit(_ file: EditFile, as output: String, over path: String?, priority: Int32 = 0) async throws -> String {
+  /// - Parameters:
+  ///   - path: The local path of the film; nil if it is not fetched.
+  ///   - progress: Receives how much is uploaded.
+  func submit(
+    _ file: EditFile, as output: String, over path: String?, priority: Int32 = 0,
+    progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+  ) async throws -> String {
     let (assets, missing) = try await file.assets(FileContentCache(directory: try ProcessEnvironment.cacheDirectory))
     let problems = file.document.problems + missing + (path.map { file.replaced(by: $0, assets) } ?? [])
     guard problems.isEmpty else { throw CommandFailure(problems: problems) }
     // The containers of several outputs are the edit's.
     let name = file.document.hasOutputs ? "" : output
     let submission = Submission(file, assets, output: name, segmentDuration: "", priority: priority)
-    return try await client.submit(submission) { _ in }
-  }
-
-  public func status(of job: Job) async throws(SheafError) -> JobStatus {
-    try await sheafErrors { JobStatus(try await client.run { try await $0.status(of: job.id) }) }
-  }
-
-  /// Waits until a job has ended, in whatever state.
-  /// - Parameters:
-  ///   - job: Stays as it is when the calling task is cancelled.
-  ///   - report: Receives the status at each change.
-  @discardableResult
-  public func wait(
-    for job: Job, report: @escaping @Sendable (JobStatus) -> Void = { _ in }
-  ) async throws(SheafError) -> JobStatus {
-    try await sheafErrors {
-      JobStatus(
-        try await client.wait(for: job.id, cancelsJob: false) { status in report(JobStatus(status)) })
-    }
+    return try await client.submit(submission, progress: progress)
   }
 
   /// Fetches the film of a job that is done, and checks it. The file appears under its name when it is complete.
@@ -112,35 +74,5 @@ public struct Farm: Sendable {
       let status = try await client.fetch(job.id, into: output) { _ in }
       return ExportSession.Film(status, at: url, output.written)
     }
-  }
-
-  /// Stops a job. Returns the state that it is in then.
-  @discardableResult
-  public func cancel(_ job: Job) async throws(SheafError) -> JobState {
-    try await sheafErrors { JobState(try await client.run { try await $0.cancel(job.id) }) }
-  }
-}
-
-extension Farm.JobState {
-  init(_ state: FarmModel.JobState?) {
-    self =
-      switch state {
-      case .probing: .probing
-      case .measuring: .measuring
-      case .rendering: .rendering
-      case .done: .done
-      case .failed: .failed
-      case .cancelled: .cancelled
-      case nil: .unknown
-      }
-  }
-}
-
-extension Farm.JobStatus {
-  init(_ status: FarmAPI.JobStatus) {
-    self.init(
-      state: Farm.JobState(status.state),
-      progress: ExportSession.Progress(status, after: .init(fraction: 0, framesDone: 0, framesTotal: 0)),
-      error: status.error ?? "", problems: status.problems, waitsFor: status.waitsFor ?? "")
   }
 }

@@ -1327,9 +1327,34 @@ package nonisolated struct Sheaf_StatusQuery: Sendable {
   /// A list has only jobs in these states. Empty: in any.
   package var states: [Sheaf_JobState] = []
 
+  /// A list has only jobs whose name has this as a part, whatever the case of the letters. Empty: any name.
+  package var name: String = String()
+
+  /// A list has only jobs that were submitted at this time or later, and before this one, in milliseconds since 1970.
+  package var sinceMilliseconds: Int64 {
+    get {_sinceMilliseconds ?? 0}
+    set {_sinceMilliseconds = newValue}
+  }
+  /// Returns true if `sinceMilliseconds` has been explicitly set.
+  package var hasSinceMilliseconds: Bool {self._sinceMilliseconds != nil}
+  /// Clears the value of `sinceMilliseconds`. Subsequent reads from it will return its default value.
+  package mutating func clearSinceMilliseconds() {self._sinceMilliseconds = nil}
+
+  package var beforeMilliseconds: Int64 {
+    get {_beforeMilliseconds ?? 0}
+    set {_beforeMilliseconds = newValue}
+  }
+  /// Returns true if `beforeMilliseconds` has been explicitly set.
+  package var hasBeforeMilliseconds: Bool {self._beforeMilliseconds != nil}
+  /// Clears the value of `beforeMilliseconds`. Subsequent reads from it will return its default value.
+  package mutating func clearBeforeMilliseconds() {self._beforeMilliseconds = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+
+  fileprivate var _sinceMilliseconds: Int64? = nil
+  fileprivate var _beforeMilliseconds: Int64? = nil
 }
 
 /// A status_reply without tasks now and at each change, until the job has ended.
@@ -1527,6 +1552,34 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     get {_storage._renderingMilliseconds}
     set {_uniqueStorage()._renderingMilliseconds = newValue}
   }
+
+  /// When it was submitted, when it ended, and when that first task was granted, in milliseconds since 1970.
+  package var submittedAt: Int64 {
+    get {_storage._submittedAt ?? 0}
+    set {_uniqueStorage()._submittedAt = newValue}
+  }
+  /// Returns true if `submittedAt` has been explicitly set.
+  package var hasSubmittedAt: Bool {_storage._submittedAt != nil}
+  /// Clears the value of `submittedAt`. Subsequent reads from it will return its default value.
+  package mutating func clearSubmittedAt() {_uniqueStorage()._submittedAt = nil}
+
+  package var endedAt: Int64 {
+    get {_storage._endedAt ?? 0}
+    set {_uniqueStorage()._endedAt = newValue}
+  }
+  /// Returns true if `endedAt` has been explicitly set.
+  package var hasEndedAt: Bool {_storage._endedAt != nil}
+  /// Clears the value of `endedAt`. Subsequent reads from it will return its default value.
+  package mutating func clearEndedAt() {_uniqueStorage()._endedAt = nil}
+
+  package var renderingSince: Int64 {
+    get {_storage._renderingSince ?? 0}
+    set {_uniqueStorage()._renderingSince = newValue}
+  }
+  /// Returns true if `renderingSince` has been explicitly set.
+  package var hasRenderingSince: Bool {_storage._renderingSince != nil}
+  /// Clears the value of `renderingSince`. Subsequent reads from it will return its default value.
+  package mutating func clearRenderingSince() {_uniqueStorage()._renderingSince = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1907,9 +1960,21 @@ package nonisolated struct Sheaf_WorkersReply: Sendable {
     /// How many bytes of memory each of its tasks may use; 0: as many as it needs.
     package var taskMemory: UInt64 = 0
 
+    /// When it connected, in milliseconds since 1970.
+    package var connectedAt: Int64 {
+      get {_connectedAt ?? 0}
+      set {_connectedAt = newValue}
+    }
+    /// Returns true if `connectedAt` has been explicitly set.
+    package var hasConnectedAt: Bool {self._connectedAt != nil}
+    /// Clears the value of `connectedAt`. Subsequent reads from it will return its default value.
+    package mutating func clearConnectedAt() {self._connectedAt = nil}
+
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
+
+    fileprivate var _connectedAt: Int64? = nil
   }
 
   package init() {}
@@ -3722,7 +3787,7 @@ nonisolated extension Sheaf_Problem: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".StatusQuery"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{3}with_tasks\0\u{1}limit\0\u{1}after\0\u{1}states\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{3}with_tasks\0\u{1}limit\0\u{1}after\0\u{1}states\0\u{2}\u{5}name\0\u{3}since_milliseconds\0\u{3}before_milliseconds\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3735,12 +3800,19 @@ nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._M
       case 3: try { try decoder.decodeSingularUInt32Field(value: &self.limit) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.after) }()
       case 5: try { try decoder.decodeRepeatedEnumField(value: &self.states) }()
+      case 10: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 11: try { try decoder.decodeSingularInt64Field(value: &self._sinceMilliseconds) }()
+      case 12: try { try decoder.decodeSingularInt64Field(value: &self._beforeMilliseconds) }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.job.isEmpty {
       try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
     }
@@ -3756,6 +3828,15 @@ nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._M
     if !self.states.isEmpty {
       try visitor.visitPackedEnumField(value: self.states, fieldNumber: 5)
     }
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 10)
+    }
+    try { if let v = self._sinceMilliseconds {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 11)
+    } }()
+    try { if let v = self._beforeMilliseconds {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 12)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3765,6 +3846,9 @@ nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.limit != rhs.limit {return false}
     if lhs.after != rhs.after {return false}
     if lhs.states != rhs.states {return false}
+    if lhs.name != rhs.name {return false}
+    if lhs._sinceMilliseconds != rhs._sinceMilliseconds {return false}
+    if lhs._beforeMilliseconds != rhs._beforeMilliseconds {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3837,7 +3921,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{c}\u{3}\u{1}\u{c} \u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{c}\u{3}\u{1}\u{c} \u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -3869,6 +3953,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _warnings: [Sheaf_Problem] = []
     var _outputs: [Sheaf_Output] = []
     var _renderingMilliseconds: Int64 = 0
+    var _submittedAt: Int64? = nil
+    var _endedAt: Int64? = nil
+    var _renderingSince: Int64? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -3908,6 +3995,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _warnings = source._warnings
       _outputs = source._outputs
       _renderingMilliseconds = source._renderingMilliseconds
+      _submittedAt = source._submittedAt
+      _endedAt = source._endedAt
+      _renderingSince = source._renderingSince
     }
   }
 
@@ -3955,6 +4045,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 33: try { try decoder.decodeSingularInt64Field(value: &_storage._renderingMilliseconds) }()
         case 34: try { try decoder.decodeRepeatedMessageField(value: &_storage._outputs) }()
         case 35: try { try decoder.decodeSingularStringField(value: &_storage._waitReason) }()
+        case 40: try { try decoder.decodeSingularInt64Field(value: &_storage._submittedAt) }()
+        case 41: try { try decoder.decodeSingularInt64Field(value: &_storage._endedAt) }()
+        case 42: try { try decoder.decodeSingularInt64Field(value: &_storage._renderingSince) }()
         default: break
         }
       }
@@ -4054,6 +4147,15 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._waitReason.isEmpty {
         try visitor.visitSingularStringField(value: _storage._waitReason, fieldNumber: 35)
       }
+      try { if let v = _storage._submittedAt {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 40)
+      } }()
+      try { if let v = _storage._endedAt {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 41)
+      } }()
+      try { if let v = _storage._renderingSince {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 42)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -4092,6 +4194,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._warnings != rhs_storage._warnings {return false}
         if _storage._outputs != rhs_storage._outputs {return false}
         if _storage._renderingMilliseconds != rhs_storage._renderingMilliseconds {return false}
+        if _storage._submittedAt != rhs_storage._submittedAt {return false}
+        if _storage._endedAt != rhs_storage._endedAt {return false}
+        if _storage._renderingSince != rhs_storage._renderingSince {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -4788,7 +4893,7 @@ nonisolated extension Sheaf_WorkersReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Sheaf_WorkersReply.protoMessageName + ".Worker"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}id\0\u{1}slots\0\u{1}busy\0\u{1}build\0\u{3}connected_milliseconds\0\u{1}coordinator\0\u{1}paused\0\u{3}task_memory\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}id\0\u{1}slots\0\u{1}busy\0\u{1}build\0\u{3}connected_milliseconds\0\u{1}coordinator\0\u{1}paused\0\u{3}task_memory\0\u{4}\u{b}connected_at\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4805,12 +4910,17 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
       case 7: try { try decoder.decodeSingularStringField(value: &self.coordinator) }()
       case 8: try { try decoder.decodeSingularStringField(value: &self.paused) }()
       case 9: try { try decoder.decodeSingularUInt64Field(value: &self.taskMemory) }()
+      case 20: try { try decoder.decodeSingularInt64Field(value: &self._connectedAt) }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.name.isEmpty {
       try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
     }
@@ -4838,6 +4948,9 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
     if self.taskMemory != 0 {
       try visitor.visitSingularUInt64Field(value: self.taskMemory, fieldNumber: 9)
     }
+    try { if let v = self._connectedAt {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 20)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4851,6 +4964,7 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
     if lhs.coordinator != rhs.coordinator {return false}
     if lhs.paused != rhs.paused {return false}
     if lhs.taskMemory != rhs.taskMemory {return false}
+    if lhs._connectedAt != rhs._connectedAt {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -24,7 +24,7 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     switch self {
     case .memory:
       let clock = TestClock()
-      let store = MemoryJobStore(policy: policy) { clock.now }
+      let store = MemoryJobStore(policy: policy, origin: TestClock.origin) { clock.now }
       try await body(Farm(store: store) { clock.advance(by: $0) })
       await store.close()
     case .postgres:
@@ -51,6 +51,9 @@ struct Farm {
 }
 
 final class TestClock: Sendable {
+  /// Of its zero, since 1970: with it, the clock begins at the same time of day as `TestDatabase.stopClock()`.
+  static let origin = Duration.seconds(1_767_225_600 - 1_000)
+
   private let time = Mutex(Duration.seconds(1_000))
 
   var now: Duration { time.withLock { $0 } }

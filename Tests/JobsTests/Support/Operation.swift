@@ -138,6 +138,8 @@ struct Visible: Equatable {
   /// Newest first within each purpose.
   var jobs: [Job]
   var summaries: [JobSummary]
+  /// Those that filters select.
+  var selected: [JobID]
   var tasks: [[RenderTask]]
   var contents: Set<SHA256Digest>
   var toRebind: [JobID]
@@ -156,6 +158,13 @@ struct Visible: Equatable {
   init(of store: any JobStore, since position: inout JournalPosition?) async throws {
     summaries = []
     for purpose in JobPurpose.allCases { summaries += try await store.summaries(purpose, limit: 1_000) }
+    selected = []
+    for filter in [
+      JobFilter(states: [.probing, .cancelled, .done], since: .seconds(1_767_225_640)),
+      JobFilter(name: "LM JOB-1", before: .seconds(1_767_225_900)),
+    ] {
+      selected += try await store.summaries(.render, limit: 5, after: nil, filter: filter).map(\.job.id)
+    }
     jobs = []
     tasks = []
     for summary in summaries {
@@ -297,11 +306,11 @@ extension [Delivery] {
       let event = delivery.event
       return (
         delivery: delivery,
-        order: [
-          delivery.type, "\(event.job, default: "")", "\(delivery.state)", "\(delivery.due - event.at)",
-          "\(delivery.attempts) \(delivery.turn) \(delivery.status ?? 0) \(delivery.message ?? "")",
-          "\(event.took ?? .zero)",
-        ]
+        order: [delivery.type, "\(event.job, default: "")", "\(delivery.state)", "\(delivery.due - event.at)"]
+          + [
+            "\(delivery.attempts) \(delivery.turn) \(delivery.status ?? 0) \(delivery.message ?? "")",
+            "\(event.took ?? .zero)",
+          ]
       )
     }.sorted { $0.order < $1.order }.map(\.delivery)
   }
