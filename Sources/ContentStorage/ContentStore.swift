@@ -67,6 +67,11 @@ package final class ContentStore: Sendable {
     try mapErrors { () throws(SystemError) in try measure(directory) }
   }
 
+  /// The size of the disk that the store is on.
+  package func diskBytes() throws(ContentStoreError) -> Int64 {
+    try mapErrors { () throws(SystemError) in try Directories.diskBytes(in: directory) }
+  }
+
   /// Why the store cannot be used now, for a person: its folder is not there, as when its disk is not mounted, or has
   /// another store. Nil if it is there. While a store is away nothing can be said about what it has, and nothing is
   /// made in its place.

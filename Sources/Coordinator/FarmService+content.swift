@@ -80,6 +80,12 @@ extension FarmService {
   /// Up to `length` bytes of content; fewer only at its end. What is damaged is removed, so that the next job that
   /// needs it makes it again.
   package func read(_ digest: SHA256Digest, offset: Int64, length: Int) async throws -> Data {
+    let data = try await readChecked(digest, offset: offset, length: length)
+    coordinator.counts.sent(data.count, to: .http)
+    return data
+  }
+
+  private func readChecked(_ digest: SHA256Digest, offset: Int64, length: Int) async throws -> Data {
     let content = coordinator.content
     let part = { @Sendable (isVerifying: Bool) throws(ContentStoreError) -> Data in
       try content.readChecked(digest, offset: UInt64(offset), length: length, verifying: isVerifying)
@@ -158,6 +164,7 @@ package final class FarmUpload: Sendable {
   /// Appends bytes. Throws `.wrongContent` if there are more than announced, `.full` if the disk is.
   package func write(_ data: Data) async throws {
     try await run(.transfers) { [upload] in try upload.write(data) }
+    farm.coordinator.counts.received(data.count, from: .http)
   }
 
   /// Checks size and digest, and stores the content. Throws `.wrongContent` if they are not as announced; then nothing

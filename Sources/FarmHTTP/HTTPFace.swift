@@ -43,7 +43,7 @@ package struct HTTPFace: Sendable {
       childChannelSetup: channel,
       configuration: ServerConfiguration(
         address: .hostname(address.host, port: address.port),
-        availableConnectionsDelegate: .maximum(limits.connections, logger: quiet)),
+        availableConnectionsDelegate: responder.connections),
       onServerRunning: { [address] channel in
         listening(WireAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
       },

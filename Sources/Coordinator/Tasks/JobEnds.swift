@@ -11,6 +11,7 @@ final class JobEnds: Sendable {
   private let store: any JobStore
   private let facts: TaskFacts
   private let events: FarmEvents
+  private let counts: WorkCounts
   /// An end of a job, which may be taken up again and end once more.
   private struct End: Hashable {
     var job: JobID
@@ -20,10 +21,11 @@ final class JobEnds: Sendable {
 
   private let reported = Mutex<Set<End>>([])
 
-  init(store: any JobStore, facts: TaskFacts, events: FarmEvents) {
+  init(store: any JobStore, facts: TaskFacts, events: FarmEvents, counts: WorkCounts) {
     self.store = store
     self.facts = facts
     self.events = events
+    self.counts = counts
   }
 
   /// Reports how a job has ended, if it has.
@@ -38,6 +40,7 @@ final class JobEnds: Sendable {
           reason: job.failure?.message))
     }
     await facts.forget(job.id)
+    counts.ended(job.id)
   }
 
   /// False if it was reported already.

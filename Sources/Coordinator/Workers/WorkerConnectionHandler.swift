@@ -22,6 +22,7 @@ actor WorkerConnectionHandler {
     var content: ContentLocator
     var configuration: CoordinatorConfiguration
     var events: FarmEvents
+    var counts: WorkCounts
     var logger: Logger
     /// Time since any fixed moment.
     var now: @Sendable () -> Duration
@@ -78,7 +79,9 @@ actor WorkerConnectionHandler {
     do {
       let transfers = ContentTransferHandler(
         content: parts.content, connection: connection, minimumFree: parts.configuration.minimumFree,
-        waits: { [parts] in await parts.storage.uploadWaits($0, $1) })
+        waits: { [parts] in await parts.storage.uploadWaits($0, $1) },
+        received: { [parts] in parts.counts.received($0, from: .worker) },
+        sent: { [parts] in parts.counts.sent($0, to: .worker) })
       try await withThrowingDiscardingTaskGroup { group in
         for try await message in connection.inbound {
           if try await transfers.start(message, in: &group) { continue }

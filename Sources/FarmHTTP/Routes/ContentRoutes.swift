@@ -16,7 +16,7 @@ struct ContentRoutes: Sendable {
 
   private let farm: FarmService
   private let bodies: BodyReader
-  private let quota: Quota
+  let quota: Quota
 
   init(_ farm: FarmService, _ bodies: BodyReader, _ limits: HTTPLimits) {
     self.farm = farm

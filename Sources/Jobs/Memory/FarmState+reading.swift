@@ -72,8 +72,22 @@ extension FarmState {
       counts.jobs[record.job.state, default: 0] += 1
       if record.job.state.hasEnded { continue }
       for task in record.tasks { counts.tasks[.init(kind: task.task.kind, state: task.task.state), default: 0] += 1 }
+      for task in record.tasks {
+        guard let work = pacedWork(of: task.task, medianPace: record.medianPace) else { continue }
+        counts.pacedTasks += 1
+        counts.pacedWork += work
+      }
       if !record.ready.isEmpty { counts.oldestReady = max(counts.oldestReady ?? .zero, now - record.submitted) }
     }
     return counts
+  }
+
+  /// Nil if it is not known how long the task takes, or it need not be executed now.
+  private func pacedWork(of task: RenderTask, medianPace: Double?) -> Double? {
+    guard let medianPace, task.kind == .video, task.state == .ready || task.state == .running,
+      let place = place(of: task.id)
+    else { return nil }
+    let progress = leases[leases(at: place)].map(\.progress).max() ?? 0
+    return policy.work(cost: task.cost, medianPace: medianPace, progress: progress, of: task.work)
   }
 }

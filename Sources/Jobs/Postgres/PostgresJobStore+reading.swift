@@ -54,7 +54,8 @@ extension PostgresJobStore {
   package func counts() async throws(JobStoreError) -> StoreCounts {
     try await bulk.perform { (connection) throws(JobStoreError) in
       let results = try connection.pipeline([
-        (.beginSnapshot, []), (.jobCounts, []), (.taskCounts, []), (.oldestReady, []), (.commit, []),
+        (.beginSnapshot, []), (.jobCounts, []), (.taskCounts, []), (.oldestReady, []), (.pacedWork, []),
+        (.commit, []),
       ])
       var counts = StoreCounts()
       _ = try results[1].map { (fields) throws(JobStoreError) in
@@ -65,6 +66,9 @@ extension PostgresJobStore {
         counts.tasks[group] = try fields.long()
       }
       if var fields = results[3].first { counts.oldestReady = try fields.optionalLong().map { .microseconds($0) } }
+      if var fields = results[4].first {
+        (counts.pacedTasks, counts.pacedWork) = (try fields.long(), try fields.double())
+      }
       return counts
     }
   }
@@ -198,6 +202,20 @@ extension Statement {
     SELECT (extract(epoch FROM sheaf.now() - min(submitted_at)) * 1000000)::bigint FROM sheaf.job
     WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render'
       AND EXISTS (SELECT FROM sheaf.task WHERE task.job = job.number AND task.state = 'ready')
+    """)
+
+  /// `LeasePolicy.work` of each task, in SQL.
+  fileprivate static let pacedWork = Statement(
+    "paced_work",
+    """
+    SELECT count(*), coalesce(sum(round(job.median_pace * task.cost * CASE WHEN task.work = 0 THEN 1 ELSE
+      greatest(task.work - coalesce(
+        (SELECT max(progress) FROM sheaf.lease WHERE lease.job = task.job AND lease.ordinal = task.ordinal), 0), 0
+      )::double precision / task.work END)), 0)
+    FROM sheaf.job JOIN sheaf.task ON task.job = job.number
+    WHERE job.state = 'rendering' AND purpose = 'render' AND median_pace IS NOT NULL AND task.kind = 'video'
+      AND task.state IN ('ready', 'running')
+      AND task.cost BETWEEN \(LeasePolicy.measurableCosts.lowerBound) AND \(LeasePolicy.measurableCosts.upperBound)
     """)
 
   /// The name of a worker, for people: its id if it was never registered, or not for long.
