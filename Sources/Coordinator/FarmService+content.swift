@@ -6,6 +6,16 @@ package import FarmAPI
 package import FoundationEssentials
 import Wire
 
+/// A document that is submitted, which is read once for all that a request needs of it.
+package struct SubmittedText: Sendable {
+  let text: DocumentText
+
+  /// - Parameter output: As of `Submission`.
+  package init(_ document: [UInt8], output: String) {
+    text = DocumentText(String(decoding: document, as: UTF8.self), output: output)
+  }
+}
+
 // Content of the farm: what a client reads of it, uploads to it, and names by its path.
 extension FarmService {
   /// The files of a document, each with its content: those that the sources name, and for the others the files at their
@@ -13,11 +23,9 @@ extension FarmService {
   /// - Returns: With a problem for each file that is not there. Empty if the document cannot be read: whoever submits
   ///   it learns why.
   package func assets(
-    of document: Data, _ sources: [AssetSource], output: String
+    of document: SubmittedText, _ sources: [AssetSource]
   ) async throws -> (assets: [SubmittedAsset], problems: [Problem]) {
-    let examined = try await BlockingWork.run(.planning) {
-      try? Document.examine([UInt8](document), output: output.isEmpty ? nil : output)
-    }
+    let examined = try await BlockingWork.run(.planning) { try? document.text.read() }
     guard let examined else { return ([], []) }
     var places: [AssetID: AssetSource.Place] = [:]
     var problems: [Problem] = []
@@ -198,6 +206,7 @@ extension FarmError {
     let code: Code =
       switch error.code {
       case .outOfSpace: .full
+      case .tooLarge: .invalid
       case .mismatch: .wrongContent
       case .missing: .lost
       case .interrupted: .conflict

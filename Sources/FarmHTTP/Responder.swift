@@ -28,8 +28,8 @@ struct Responder: Sendable {
     let measurements = Measurements()
     let connections = OpenConnections(limit: limits.connections)
     let feed = EventFeed(farm)
-    let bodies = BodyReader(time: limits.body, most: limits.bodies)
-    let inspected = BodyReader(time: limits.body, most: limits.inspections)
+    let bodies = BodyReader(limits, most: limits.bodies)
+    let inspected = BodyReader(limits, most: limits.inspections)
     let stills = Quota(limits.inspections, of: "requests of stills")
     let streams = EventRoutes(farm, feed, limits)
     let content = ContentRoutes(farm, bodies, limits)
@@ -60,7 +60,7 @@ struct Responder: Sendable {
     // The rest of a body that is refused is not waited for if it may be long.
     let length = request.headers[.contentLength].flatMap { Int64($0) }
     let isLong = length.map { $0 > Self.shortBody } ?? request.headers.contains(.transferEncoding)
-    let closes = isLong && response.status.code >= 400
+    let closes = response.status.code >= 400 && (isLong || head.headerFields[.connection] == "close")
     if closes { head.headerFields[.connection] = "close" }
     let watch = StallWatch(channel, limit: limits.stall)
     let watching = watch.start()

@@ -62,7 +62,9 @@ import Wire
   @Test func `what is known of tasks is bounded`() {
     var recoveries = Recoveries()
     recoveries.lost(Self.lease(1, ordinal: 0), now: .zero)
-    for ordinal in 1..<Int32(Recoveries.maximumTasks) { recoveries.granted(Self.lease(1, ordinal: ordinal), now: .zero) }
+    for ordinal in 1..<Int32(Recoveries.maximumTasks) {
+      recoveries.granted(Self.lease(1, ordinal: ordinal), now: .zero)
+    }
     // One more: the wait of the first is forgotten.
     recoveries.granted(Self.lease(1, ordinal: -1), now: .zero)
     recoveries.granted(Self.lease(2, ordinal: 0), now: .seconds(9))

@@ -75,8 +75,9 @@ import Testing
   @Test func `the guide has each metric, and no other`() async throws {
     let guide = try String(
       contentsOf: Self.folder.deletingLastPathComponent().appendingPathComponent("docs/operations.md"), encoding: .utf8)
-    let table = try #require(guide.components(separatedBy: "\n## Health and metrics\n").last?
-      .components(separatedBy: "\n### ").first)
+    let table = try #require(
+      guide.components(separatedBy: "\n## Health and metrics\n").last?
+        .components(separatedBy: "\n### ").first)
     try await TestFarm.run { farm in
       let scrape = try await farm.get("/metrics").text
       let names = Set(scrape.matches(of: /# TYPE (sheaf_\w+)/).map { String($0.output.1) })

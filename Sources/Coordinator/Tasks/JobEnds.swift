@@ -10,6 +10,7 @@ final class JobEnds: Sendable {
 
   private let store: any JobStore
   private let facts: TaskFacts
+  private let traces: JobTraces
   private let events: FarmEvents
   private let counts: WorkCounts
   /// An end of a job, which may be taken up again and end once more.
@@ -21,9 +22,10 @@ final class JobEnds: Sendable {
 
   private let reported = Mutex<Set<End>>([])
 
-  init(store: any JobStore, facts: TaskFacts, events: FarmEvents, counts: WorkCounts) {
+  init(store: any JobStore, facts: TaskFacts, traces: JobTraces, events: FarmEvents, counts: WorkCounts) {
     self.store = store
     self.facts = facts
+    self.traces = traces
     self.events = events
     self.counts = counts
   }
@@ -33,6 +35,8 @@ final class JobEnds: Sendable {
     // Only the log lacks it if the store does not answer now.
     guard let job = try? await store.summary(of: job)?.job, job.state.hasEnded else { return }
     // Several calls may find the same end, as of a job that is cancelled while it is planned.
+    // The log needs it, also of a job of which this coordinator has seen only the end.
+    _ = await traces.trace(of: job.id)
     if job.purpose == .render, remember(End(job: job.id, elapsed: job.elapsed)) {
       events.emit(
         .jobEnded(

@@ -84,7 +84,7 @@ struct ContentRoutes: Sendable {
         throw problem
       }
       do {
-        for try await part in call.request.body {
+        for try await part in call.parts {
           var part = part
           let skips = Int(min(skipped, Int64(part.readableBytes)))
           part.moveReaderIndex(forwardBy: skips)

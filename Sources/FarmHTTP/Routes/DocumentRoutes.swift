@@ -61,7 +61,8 @@ struct DocumentRoutes: Sendable {
     let examined = try await BlockingWork.run(.planning) { try? Document.examine(document) }
     var output = examined?.hasOutputs == true ? "" : body.value.output ?? ""
     if output.isEmpty, let examined, examined.lacksOutput { output = examined.provisionalOutput }
-    let (assets, missing) = try await farm.assets(of: Data(document), try body.value.assets.sources, output: output)
+    let (assets, missing) = try await farm.assets(
+      of: SubmittedText(document, output: output), try body.value.assets.sources)
     var request = InspectionRequest(document: Data(document), assets: assets)
     request.segmentDuration = body.value.segmentDuration ?? ""
     request.output = output

@@ -23,7 +23,7 @@ extension MetricsText {
     let free = others.reduce(0) { $0 + max(0, Int($1.slots) - Int($1.busy)) }
     let held = paused.reduce(0) { $0 + max(0, Int($1.slots) - Int($1.busy)) }
     add(
-      "slots", .gauge, "Tasks that the connected workers execute at a time: free, busy, or of a worker that takes none.",
+      "slots", .gauge, "Tasks that connected workers execute at a time: free, busy, or of workers that take none.",
       states([("free", free), ("busy", busy), ("paused", held)]))
   }
 
