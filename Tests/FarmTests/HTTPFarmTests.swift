@@ -79,6 +79,18 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: files.path("output.mp4"))) == film)
     #expect(try Data(contentsOf: URL(fileURLWithPath: files.path("part"))) == film.prefix(1024))
     #expect(try Data(contentsOf: URL(fileURLWithPath: files.path("still.jpg"))).starts(with: [0xFF, 0xD8]))
+    // The presets are those that the command finds.
+    let request = try JSONSerialization.jsonObject(
+      with: Data(contentsOf: URL(fileURLWithPath: files.path("request.json"))))
+    let document = try #require((request as? [String: Any])?["document"])
+    try JSONSerialization.data(withJSONObject: document).write(to: URL(fileURLWithPath: files.path("edit.json")))
+    let presets = try await Command.sheaf(
+      "presets", files.path("edit.json"), "--json", "--store", files.path("store")
+    ).run()
+    let answered = try JSONSerialization.jsonObject(
+      with: Data(contentsOf: URL(fileURLWithPath: files.path("presets.json"))))
+    let printed = try JSONSerialization.jsonObject(with: Data(presets.output.utf8)) as? [NSDictionary]
+    #expect(printed?.count ?? 0 > 10 && (answered as? [String: [NSDictionary]])?["presets"] == printed)
     // Each path of the description has its line.
     let described = try String(
       contentsOf: Place.repository.appendingPathComponent("docs/openapi.yaml"), encoding: .utf8)

@@ -97,6 +97,13 @@ struct InspectionBody: RequestBody {
   var output: String?
 }
 
+/// The body of a request about presets: a document, or media alone.
+struct PresetsBody: RequestBody {
+  static let keys = ["document", "assets"]
+
+  var assets: [AssetBody]?
+}
+
 /// The body of a request that describes media.
 struct ProbeBody: RequestBody {
   static let keys = ["assets"]

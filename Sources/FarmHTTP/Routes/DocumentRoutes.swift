@@ -38,6 +38,19 @@ struct DocumentRoutes: Sendable {
         try await bodies.run(call, as: ProbeBody.self, limit: BodyReader.longestPlainBody) { try await probe($0.value) }
       },
       Route(.get, "/v1/presets") { _ in Response(json: Presets(presets: PresetReport.all)) },
+      Route(.post, "/v1/presets") { call in
+        try await bodies.run(call, as: PresetsBody.self) { body in
+          let reports = try await answer(body) { input throws(DocumentError) in try input.reports() }
+          return Response(json: Presets(presets: reports))
+        }
+      },
+      Route(.post, "/v1/presets/{preset}") { call in
+        let name = call.parameter("preset")
+        guard let choice = PresetChoice(name) else { throw ProblemDetails(.notFound, ExportPreset.unknown(name)) }
+        return try await bodies.run(call, as: PresetsBody.self) { body in
+          Response(json: try await answer(body) { input throws(DocumentError) in try input.settings(choice) })
+        }
+      },
     ]
   }
 
@@ -99,11 +112,45 @@ struct DocumentRoutes: Sendable {
     return try await BlockingWork.run(.planning) { problems.located(in: document) }
   }
 
+  // MARK: Presets
+
+  /// Answers about the presets of a document, or of media alone.
+  private func answer<R: Sendable>(
+    _ body: DecodedBody<PresetsBody>, _ answer: @escaping @Sendable (PresetInput) throws(DocumentError) -> R
+  ) async throws -> R {
+    let sources = try body.value.assets.sources
+    let document = JSONMember.text("document", in: body.bytes) == nil ? nil : try body.document
+    var input = PresetInput(document: document, descriptions: [:])
+    do {
+      if let document {
+        let (assets, missing) = try await farm.assets(of: SubmittedText(document, output: ""), sources)
+        guard missing.isEmpty else { throw DocumentError(problems: missing) }
+        if !assets.isEmpty { input.descriptions = try await describe(assets) }
+      } else {
+        input.descriptions = try await describe(try await self.assets(sources))
+      }
+      return try await BlockingWork.run(.planning) { [input] in try answer(input) }
+    } catch let error as DocumentError {
+      throw ProblemDetails(problems: try await located(error.problems, document ?? []))
+    }
+  }
+
   // MARK: Media
 
   private func probe(_ body: ProbeBody) async throws -> Response {
-    let sources = try [AssetBody]?.some(body.assets).sources
-    guard (1...100).contains(sources.count) else { throw ProblemDetails(.invalid, "a request probes 1 to 100 assets") }
+    let descriptions = try await describe(try await assets([AssetBody]?.some(body.assets).sources))
+    return Response(json: descriptions.mapValues { ProbeReport(description: $0) })
+  }
+
+  private func describe(_ assets: [SubmittedAsset]) async throws -> [AssetID: AssetDescription] {
+    let reply = try await farm.inspect(InspectionRequest(assets: assets))
+    guard reply.problems.isEmpty else { throw ProblemDetails(problems: reply.problems) }
+    return reply.descriptions
+  }
+
+  /// Files that a request names without a document.
+  private func assets(_ sources: [AssetSource]) async throws -> [SubmittedAsset] {
+    guard (1...100).contains(sources.count) else { throw ProblemDetails(.invalid, "a request names 1 to 100 assets") }
     guard Set(sources.map(\.id)).count == sources.count else {
       throw ProblemDetails(.invalid, "each asset has an id of its own")
     }
@@ -115,8 +162,6 @@ struct DocumentRoutes: Sendable {
         assets.append(SubmittedAsset(id: source.id, path: source.id, content: content, file: ""))
       }
     }
-    let reply = try await farm.inspect(InspectionRequest(assets: assets))
-    guard reply.problems.isEmpty else { throw ProblemDetails(problems: reply.problems) }
-    return Response(json: reply.descriptions.mapValues { ProbeReport(description: $0) })
+    return assets
   }
 }

@@ -1,0 +1,22 @@
+import Testing
+
+/// What is refused of questions about presets before any media is looked at. `HTTPFarmTests` has the answers.
+@Suite(.timeLimit(.minutes(5))) struct PresetRouteTests {
+  @Test func `a preset that there is not, a body without media and a document with problems are refused`() async throws {
+    try await TestFarm.run { farm in
+      let unknown = try await farm.post("/v1/presets/none", #"{"document": \#(TestFarm.document)}"#)
+      #expect(unknown.status == 404 && unknown.text.contains("1280x720"), "\(unknown.text)")
+      for (body, words) in [
+        ("{}", "1 to 100 assets"), (#"{"assets": []}"#, "1 to 100 assets"),
+        (#"{"document": {"sheaf": 1, "assets": {"a": "a.mp4"}, "tracks": []}}"#, "/assets/a"),
+        (#"{"document": {"sheaf": 1, "tracks": 7}}"#, "/tracks"), (#"{"document": "[]"}"#, "object"),
+        (#"{"assets": [{"id": "a", "path": "absent.mp4"}]}"#, "absent.mp4"), (#"{"preset": "1280x720"}"#, "/preset"),
+      ] {
+        for path in ["/v1/presets", "/v1/presets/1280x720"] {
+          let reply = try await farm.post(path, body)
+          #expect(reply.status == 422 && reply.text.replacing("\\/", with: "/").contains(words), "\(body) \(reply.text)")
+        }
+      }
+    }
+  }
+}
