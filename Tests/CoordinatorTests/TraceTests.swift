@@ -134,7 +134,8 @@ import Wire
       var request = JobRequest(document: #"{"sheaf": 1}"#, segmentDuration: "", output: "out/beach.mp4")
       request.traceparent = nil
       let id = JobID("film")
-      _ = try await coordinator.store.submit(NewJob(id: id, name: "", priority: 0, request: request.encoded(), tasks: []))
+      _ = try await coordinator.store.submit(
+        NewJob(id: id, name: "", priority: 0, request: request.encoded(), tasks: []))
       let task = { (kind: TaskKind) in
         NewTask(
           kind: kind, payload: [], inputs: [], fingerprint: .of("\(kind)".utf8), cost: 1, work: 1, cached: film)
