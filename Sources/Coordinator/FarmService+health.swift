@@ -68,6 +68,8 @@ extension WorkerDemand {
       if group.state == .ready { ready += count }
       if group.state == .running { running += count }
     }
+    ready += counts.inspections[.ready] ?? 0
+    running += counts.inspections[.running] ?? 0
     measured = counts.pacedTasks
     measuredSeconds = counts.pacedWork / 1_000_000
     self.workers = Int64(workers.count)

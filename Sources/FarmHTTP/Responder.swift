@@ -38,8 +38,9 @@ struct Responder: Sendable {
         connections: connections.count, streams: streams.quota.underWay, uploads: content.quota.underWay)
     }
     table = RouteTable(
-      JobRoutes(farm, bodies).routes + FilmRoutes(farm).routes + StillRoutes(farm, stills).routes + streams.routes
-        + content.routes + DocumentRoutes(farm, inspected).routes + ofFarm.routes + PageRoutes().routes)
+      JobRoutes(farm, bodies).routes + FilmRoutes(farm).routes + StillRoutes(farm, inspected, stills).routes
+        + streams.routes + content.routes + DocumentRoutes(farm, inspected).routes + ofFarm.routes
+        + PageRoutes().routes)
     self.measurements = measurements
     self.connections = connections
     events = feed

@@ -1,5 +1,5 @@
-/// The place of a request in a trace of several programs, by W3C Trace Context: what its header `traceparent` says. It is
-/// for logs alone, and nothing of a result depends on it.
+/// The place of a request in a trace of several programs, by W3C Trace Context: what its header `traceparent` says. It
+/// is for logs alone, and nothing of a result depends on it.
 package struct TraceContext: Sendable, Hashable, CustomStringConvertible {
   /// 32 lower-case hexadecimal digits, not all zero.
   package let traceID: String

@@ -3,8 +3,8 @@ package import Logging
 package import SystemSupport
 
 /// Writes each log message to standard error as one JSON object on one line: `time` (RFC 3339 in UTC, with
-/// milliseconds), `level`, `message`, `logger`, and then the metadata by its keys, sorted. A key of the metadata that is
-/// one of those four has an underscore after it.
+/// milliseconds), `level`, `message`, `logger`, and then the metadata by its keys, sorted. A key of the metadata that
+/// is one of those four has an underscore after it.
 package struct JSONLogHandler: LogHandler {
   private static let ownKeys: Set = ["time", "level", "message", "logger"]
 

@@ -1,5 +1,6 @@
 import Digest
 import Foundation
+import TestPrograms
 import Testing
 
 /// The HTTP API of a whole farm: as a user with `curl` has it, and as its description says.
@@ -79,6 +80,10 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: files.path("output.mp4"))) == film)
     #expect(try Data(contentsOf: URL(fileURLWithPath: files.path("part"))) == film.prefix(1024))
     #expect(try Data(contentsOf: URL(fileURLWithPath: files.path("still.jpg"))).starts(with: [0xFF, 0xD8]))
+    let sizes = try ["flower.png", "sheet.jpg"].map { name in
+      try Tool.ffprobe("-show_entries", "stream=codec_name,width,height", files.path(name)).first ?? []
+    }
+    #expect(sizes.first?.first == "png" && sizes.last == ["mjpeg", "332", "192"], "\(sizes)")
     // The presets are those that the command finds.
     let request = try JSONSerialization.jsonObject(
       with: Data(contentsOf: URL(fileURLWithPath: files.path("request.json"))))

@@ -118,6 +118,11 @@ struct ReadingTests {
     try await kind.run { farm in
       let costs = [7, 2.5, 1, 1, 1, 0]
       try await farm.store.submitRendering("j1", tasks: costs.map { .sample(.video, 0, cost: $0) })
+      // An inspection, which is counted by itself.
+      try await farm.store.submit(.sample("i1", purpose: .inspection, tasks: [.sample(.probe, 1), .sample(.probe, 2)]))
+      #expect(try await farm.store.counts().inspections == [.ready: 2])
+      _ = try await farm.store.cancel(JobID("i1"))
+      #expect(try await farm.store.counts().inspections == [:])
       // One that has no pace yet.
       try await farm.store.submitRendering("j2", tasks: .videos(2))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 5).map(\.lease)

@@ -44,9 +44,10 @@ final class JobTraces: Sendable {
     if let kept = state.withLock({ $0.traces[job] }) { return kept }
     // Without an answer only the log lacks it.
     guard let request = try? await store.job(job)?.request else { return nil }
-    let trace = try? await BlockingWork.run { try JobRequest(encoded: request).traceparent.flatMap { TraceContext($0) } }
-    keep(trace ?? nil, of: job)
-    return trace ?? nil
+    let decoded = try? await BlockingWork.run { try JobRequest(encoded: request) }
+    let trace = decoded?.traceparent.flatMap { TraceContext($0) }
+    keep(trace, of: job)
+    return trace
   }
 }
 

@@ -67,13 +67,20 @@ struct DocumentRoutes: Sendable {
     var problems: [Problem]
   }
 
+  /// The output with which a document is examined: one without an output gets the first container that can store what
+  /// it names.
+  /// - Parameter wish: That of the request. Nil: it has none.
+  static func output(of document: [UInt8], _ wish: String?) async throws -> String {
+    let examined = try await BlockingWork.run(.planning) { try? Document.examine(document) }
+    let output = examined?.hasOutputs == true ? "" : wish ?? ""
+    guard output.isEmpty, let examined, examined.lacksOutput else { return output }
+    return examined.provisionalOutput
+  }
+
   private func inspect(_ body: DecodedBody<InspectionBody>) async throws -> Inspected {
     let document = try body.document
     try JobRoutes.check(body.value.segmentDuration)
-    // A document without an output gets the first container that can store what it names.
-    let examined = try await BlockingWork.run(.planning) { try? Document.examine(document) }
-    var output = examined?.hasOutputs == true ? "" : body.value.output ?? ""
-    if output.isEmpty, let examined, examined.lacksOutput { output = examined.provisionalOutput }
+    let output = try await Self.output(of: document, body.value.output)
     let (assets, missing) = try await farm.assets(
       of: SubmittedText(document, output: output), try body.value.assets.sources)
     var request = InspectionRequest(document: Data(document), assets: assets)
@@ -119,7 +126,7 @@ struct DocumentRoutes: Sendable {
     _ body: DecodedBody<PresetsBody>, _ answer: @escaping @Sendable (PresetInput) throws(DocumentError) -> R
   ) async throws -> R {
     let sources = try body.value.assets.sources
-    let document = JSONMember.text("document", in: body.bytes) == nil ? nil : try body.document
+    let document = try body.documentIfAny
     var input = PresetInput(document: document, descriptions: [:])
     do {
       if let document {
@@ -127,7 +134,7 @@ struct DocumentRoutes: Sendable {
         guard missing.isEmpty else { throw DocumentError(problems: missing) }
         if !assets.isEmpty { input.descriptions = try await describe(assets) }
       } else {
-        input.descriptions = try await describe(try await self.assets(sources))
+        input.descriptions = try await describe(try await farm.assets(sources))
       }
       return try await BlockingWork.run(.planning) { [input] in try answer(input) }
     } catch let error as DocumentError {
@@ -138,7 +145,7 @@ struct DocumentRoutes: Sendable {
   // MARK: Media
 
   private func probe(_ body: ProbeBody) async throws -> Response {
-    let descriptions = try await describe(try await assets([AssetBody]?.some(body.assets).sources))
+    let descriptions = try await describe(try await farm.assets([AssetBody]?.some(body.assets).sources))
     return Response(json: descriptions.mapValues { ProbeReport(description: $0) })
   }
 
@@ -147,9 +154,11 @@ struct DocumentRoutes: Sendable {
     guard reply.problems.isEmpty else { throw ProblemDetails(problems: reply.problems) }
     return reply.descriptions
   }
+}
 
+extension FarmService {
   /// Files that a request names without a document.
-  private func assets(_ sources: [AssetSource]) async throws -> [SubmittedAsset] {
+  func assets(_ sources: [AssetSource]) async throws -> [SubmittedAsset] {
     guard (1...100).contains(sources.count) else { throw ProblemDetails(.invalid, "a request names 1 to 100 assets") }
     guard Set(sources.map(\.id)).count == sources.count else {
       throw ProblemDetails(.invalid, "each asset has an id of its own")
@@ -157,7 +166,7 @@ struct DocumentRoutes: Sendable {
     var assets: [SubmittedAsset] = []
     for source in sources {
       switch source.place {
-      case .path(let path): assets.append(try await farm.asset(source.id, path: path, written: path))
+      case .path(let path): assets.append(try await asset(source.id, path: path, written: path))
       case .content(let content):
         assets.append(SubmittedAsset(id: source.id, path: source.id, content: content, file: ""))
       }

@@ -68,7 +68,14 @@ extension FarmState {
 
   package func counts(now: Duration) -> StoreCounts {
     var counts = StoreCounts()
-    for record in jobs where !record.isDeleted && record.job.purpose == .render {
+    for record in jobs where !record.isDeleted {
+      guard record.job.purpose == .render else {
+        if record.job.state.hasEnded { continue }
+        for task in record.tasks where task.task.state == .ready || task.task.state == .running {
+          counts.inspections[task.task.state, default: 0] += 1
+        }
+        continue
+      }
       counts.jobs[record.job.state, default: 0] += 1
       if record.job.state.hasEnded { continue }
       for task in record.tasks { counts.tasks[.init(kind: task.task.kind, state: task.task.state), default: 0] += 1 }
@@ -84,10 +91,9 @@ extension FarmState {
 
   /// Nil if it is not known how long the task takes, or it need not be executed now.
   private func pacedWork(of task: RenderTask, medianPace: Double?) -> Double? {
-    guard let medianPace, task.kind == .video, task.state == .ready || task.state == .running,
-      let place = place(of: task.id)
-    else { return nil }
-    let progress = leases[leases(at: place)].map(\.progress).max() ?? 0
+    guard let medianPace, task.kind == .video, task.state == .ready || task.state == .running else { return nil }
+    let place = task.state == .running ? place(of: task.id) : nil
+    let progress = place.flatMap { leases[leases(at: $0)].map(\.progress).max() } ?? 0
     return policy.work(cost: task.cost, medianPace: medianPace, progress: progress, of: task.work)
   }
 }

@@ -23,5 +23,8 @@ package struct StoreCounts: Sendable, Hashable {
   /// What these take at that pace, of a running one what is left, in microseconds.
   package var pacedWork = 0.0
 
+  /// The ready and running tasks of inspections, which are not counted in `tasks`.
+  package var inspections: [TaskState: Int64] = [:]
+
   package init() {}
 }

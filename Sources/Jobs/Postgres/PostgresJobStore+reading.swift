@@ -55,7 +55,7 @@ extension PostgresJobStore {
     try await bulk.perform { (connection) throws(JobStoreError) in
       let results = try connection.pipeline([
         (.beginSnapshot, []), (.jobCounts, []), (.taskCounts, []), (.oldestReady, []), (.pacedWork, []),
-        (.commit, []),
+        (.inspectionCounts, []), (.commit, []),
       ])
       var counts = StoreCounts()
       _ = try results[1].map { (fields) throws(JobStoreError) in
@@ -68,6 +68,9 @@ extension PostgresJobStore {
       if var fields = results[3].first { counts.oldestReady = try fields.optionalLong().map { .microseconds($0) } }
       if var fields = results[4].first {
         (counts.pacedTasks, counts.pacedWork) = (try fields.long(), try fields.double())
+      }
+      _ = try results[5].map { (fields) throws(JobStoreError) in
+        counts.inspections[try fields.named("task state")] = try fields.long()
       }
       return counts
     }
@@ -204,13 +207,20 @@ extension Statement {
       AND EXISTS (SELECT FROM sheaf.task WHERE task.job = job.number AND task.state = 'ready')
     """)
 
+  fileprivate static let inspectionCounts = Statement(
+    "inspection_counts",
+    """
+    SELECT task.state, count(*) FROM sheaf.job JOIN sheaf.task ON task.job = job.number
+    WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'inspection'
+      AND task.state IN ('ready', 'running') GROUP BY task.state
+    """)
   /// `LeasePolicy.work` of each task, in SQL.
   fileprivate static let pacedWork = Statement(
     "paced_work",
     """
     SELECT count(*), coalesce(sum(round(job.median_pace * task.cost * CASE WHEN task.work = 0 THEN 1 ELSE
-      greatest(task.work - coalesce(
-        (SELECT max(progress) FROM sheaf.lease WHERE lease.job = task.job AND lease.ordinal = task.ordinal), 0), 0
+      greatest(task.work - coalesce(CASE WHEN task.state = 'running' THEN
+        (SELECT max(progress) FROM sheaf.lease WHERE lease.job = task.job AND lease.ordinal = task.ordinal) END, 0), 0
       )::double precision / task.work END)), 0)
     FROM sheaf.job JOIN sheaf.task ON task.job = job.number
     WHERE job.state = 'rendering' AND purpose = 'render' AND median_pace IS NOT NULL AND task.kind = 'video'
