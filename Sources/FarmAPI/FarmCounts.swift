@@ -21,6 +21,8 @@ package struct FarmCounts: Sendable, Hashable {
   package var tasks: [Tasks] = []
   /// The time since the submission of the oldest job of which a task could be granted, in seconds. Nil: no task could.
   package var oldestReadySeconds: Double?
+  /// The time for which the task waits that has lost its last lease longest ago, in seconds. Nil: none waits.
+  package var oldestLostSeconds: Double?
   /// Tasks that are ready or run, and how long those take that can be told from others of their job.
   package var demand = WorkerDemand()
   package var workers: [WorkerStatus] = []

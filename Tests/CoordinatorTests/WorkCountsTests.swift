@@ -57,6 +57,10 @@ import Wire
     recoveries.lost(Self.lease(7), now: .seconds(3))
     recoveries.granted(Self.lease(8), now: .seconds(4))
     #expect(recoveries.durations.sum == 1)
+    // Granted once by another coordinator, and again by this one.
+    recoveries.lost(Self.lease(8), now: .seconds(5))
+    recoveries.granted(Self.lease(10), now: .seconds(99))
+    #expect(recoveries.durations.sum == 1)
   }
 
   @Test func `what is known of tasks is bounded`() {

@@ -72,6 +72,33 @@ import Testing
     }
   }
 
+  @Test func `each query of the dashboard is one of Prometheus`() throws {
+    struct Dashboard: Decodable {
+      struct Panel: Decodable {
+        struct Target: Decodable {
+          var expr: String
+        }
+
+        var targets: [Target]?
+      }
+
+      var panels: [Panel]
+    }
+    let dashboard = try JSONDecoder().decode(Dashboard.self, from: Data(Self.file("grafana.json").utf8))
+    let queries = dashboard.panels.flatMap { $0.targets ?? [] }
+      .map { $0.expr.replacing("$__rate_interval", with: "5m").replacing("$job", with: "sheaf") }
+    try #require(queries.count > 20 && queries.allSatisfy { !$0.contains("$") })
+    // As rules, which promtool reads. JSON is YAML.
+    let rules = queries.enumerated().map { ["record": "query:\($0)", "expr": $1] }
+    let files = try TemporaryFolder()
+    let path = try files.write(
+      JSONSerialization.data(
+        withJSONObject: ["groups": [["name": "dashboard", "rules": rules]]], options: .withoutEscapingSlashes),
+      "rules.yml")
+    let result = try Tool.result(of: "promtool", ["check", "rules", path])
+    #expect(result.status == 0, "\(String(decoding: result.output, as: UTF8.self)) \(result.log)")
+  }
+
   @Test func `the guide has each metric, and no other`() async throws {
     let guide = try String(
       contentsOf: Self.folder.deletingLastPathComponent().appendingPathComponent("docs/operations.md"), encoding: .utf8)

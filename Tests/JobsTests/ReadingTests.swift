@@ -138,11 +138,16 @@ struct ReadingTests {
       _ = try await farm.store.renew(worker: .anna, leases: [leases[0]], done: 30)
       let failure = TaskFailure(end: .released, message: "shutdown")
       #expect(try await farm.store.fail(leases[1], worker: .anna, failure: failure))
+      try farm.advance(.seconds(4))
       counts = try await farm.store.counts()
+      #expect(counts.oldestLost == .seconds(4))
       #expect(counts.pacedTasks == 2 && counts.pacedWork == (7 * 0.7 + 2.5) * 3_000_000, "\(counts.pacedWork)")
       // More than all of it.
       _ = try await farm.store.renew(worker: .anna, leases: [leases[0]], done: 200)
       #expect(try await farm.store.counts().pacedWork == 7_500_000)
+      // Granted again, it waits no more.
+      _ = try await farm.store.claim(worker: .bert, build: "b1", limit: 1)
+      #expect(try await farm.store.counts().oldestLost == nil)
       _ = try await farm.store.cancel(JobID("j1"))
       #expect(try await farm.store.counts().pacedTasks == 0)
     }

@@ -7,6 +7,8 @@ struct Recoveries: Sendable {
   private struct Entry: Sendable {
     /// The epochs of the leases that are held, as far as this coordinator has granted them.
     var held: Set<Int64> = []
+    /// The latest epoch that is known.
+    var latest: Int64 = 0
     /// When the last of them was lost. Nil: one is held.
     var since: Duration?
   }
@@ -23,7 +25,10 @@ struct Recoveries: Sendable {
     var lostAt: Duration?
     change(lease.task) { entry in
       entry.held.insert(lease.epoch)
-      (lostAt, entry.since) = (entry.since, nil)
+      // Another coordinator may have granted it in between.
+      lostAt = lease.epoch == entry.latest + 1 ? entry.since : nil
+      entry.latest = max(entry.latest, lease.epoch)
+      entry.since = nil
     }
     if let lostAt { durations.add(now - lostAt) }
   }
@@ -32,6 +37,7 @@ struct Recoveries: Sendable {
   mutating func lost(_ lease: Lease, now: Duration) {
     change(lease.task) { entry in
       entry.held.remove(lease.epoch)
+      entry.latest = max(entry.latest, lease.epoch)
       if entry.held.isEmpty, entry.since == nil { entry.since = now }
     }
   }

@@ -109,6 +109,10 @@ final class Measurements: Sendable {
     text.add(
       "queue_age_seconds", .gauge, "Time since the submission of the oldest job of which a task could be granted.",
       farm.oldestReadySeconds ?? 0)
+    text.add(
+      "lost_task_wait_seconds", .gauge,
+      "Time for which the task waits that has lost its last lease longest ago and was not granted again.",
+      farm.oldestLostSeconds ?? 0)
     text.add(farm.workers)
     text.add(farm.demand)
   }

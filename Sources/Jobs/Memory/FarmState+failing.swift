@@ -73,6 +73,7 @@ extension FarmState {
         epoch: lease.epoch, worker: worker, workerName: "", end: failure.end, message: failure.message,
         process: failure.process, ran: now - lease.grantedAt))
     self[place].task.attempts.dropReleased(keeping: policy.keptReleases)
+    if lease.epoch == self[place].task.epoch { self[place].lost = (lease.epoch, now) }
     let task = self[place].task
     let suspects = task.suspectOn.count
     let message = policy.finalMessage(

@@ -84,6 +84,12 @@ extension FarmState {
         counts.pacedTasks += 1
         counts.pacedWork += work
       }
+      for entry in record.tasks {
+        guard let lost = entry.lost, entry.task.state == .ready, entry.task.epoch == lost.epoch,
+          entry.task.epoch > entry.task.retriedAt
+        else { continue }
+        counts.oldestLost = max(counts.oldestLost ?? .zero, now - lost.at)
+      }
       if !record.ready.isEmpty { counts.oldestReady = max(counts.oldestReady ?? .zero, now - record.submitted) }
     }
     return counts

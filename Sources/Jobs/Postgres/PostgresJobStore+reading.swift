@@ -55,7 +55,7 @@ extension PostgresJobStore {
     try await bulk.perform { (connection) throws(JobStoreError) in
       let results = try connection.pipeline([
         (.beginSnapshot, []), (.jobCounts, []), (.taskCounts, []), (.oldestReady, []), (.pacedWork, []),
-        (.inspectionCounts, []), (.commit, []),
+        (.inspectionCounts, []), (.oldestLost, []), (.commit, []),
       ])
       var counts = StoreCounts()
       _ = try results[1].map { (fields) throws(JobStoreError) in
@@ -72,6 +72,7 @@ extension PostgresJobStore {
       _ = try results[5].map { (fields) throws(JobStoreError) in
         counts.inspections[try fields.named("task state")] = try fields.long()
       }
+      if var fields = results[6].first { counts.oldestLost = try fields.optionalLong().map { .microseconds($0) } }
       return counts
     }
   }
@@ -214,6 +215,16 @@ extension Statement {
     WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'inspection'
       AND task.state IN ('ready', 'running') GROUP BY task.state
     """)
+  fileprivate static let oldestLost = Statement(
+    "oldest_lost",
+    """
+    SELECT (extract(epoch FROM sheaf.now() - min(attempt.ended_at)) * 1000000)::bigint
+    FROM sheaf.job JOIN sheaf.task ON task.job = job.number
+      JOIN sheaf.attempt ON attempt.job = task.job AND attempt.ordinal = task.ordinal AND attempt.epoch = task.epoch
+    WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' AND task.state = 'ready'
+      AND task.epoch > task.retried_at
+    """)
+
   /// `LeasePolicy.work` of each task, in SQL.
   fileprivate static let pacedWork = Statement(
     "paced_work",
