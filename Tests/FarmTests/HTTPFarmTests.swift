@@ -37,7 +37,8 @@ import Testing
       farm -T flower.mp4 "$api/content/$digest" >&2
       jq --rawfile document edit.json --arg digest "$digest" --argjson size "$(stat -c %s flower.mp4)" \
         -n '{$document, segmentDuration: "1", assets: [{id: "clip", $digest, $size}]}' > request.json
-      job=$(farm "$api/jobs" --json @request.json | jq -r .job)
+      trace=4bf92f3577b34da6a3ce929d0e0e4736
+      job=$(farm "$api/jobs" -H "traceparent: 00-$trace-00f067aa0ba902b7-01" --json @request.json | jq -r .job)
       farm -N "$api/jobs/$job/events" > events
       farm -o film.mp4 "$api/jobs/$job/film"
       """#
@@ -50,6 +51,11 @@ import Testing
     try #require(rendered.status == 0, "\(rendered.errors)")
     let film = try Data(contentsOf: URL(fileURLWithPath: files.path("film.mp4")))
     #expect(film == (try Data(contentsOf: URL(fileURLWithPath: files.path("rendered.mp4")))))
+    // Its trace leads to the logs of the coordinator and of the worker.
+    let traced = logs.split(separator: "\n").filter { $0.contains("trace=4bf92f3577b34da6a3ce929d0e0e4736") }
+    for words in ["job submitted", "job planned", "job done", " kind=stitch", " label=\"stitch of"] {
+      #expect(traced.contains { $0.contains(words) }, "\(words): \(logs)")
+    }
     // Each change of the job, from its submission to its end.
     let events = try String(contentsOfFile: files.path("events"), encoding: .utf8)
     let states = events.split(separator: "\n").filter { $0.hasPrefix("data: ") }.compactMap { line in
