@@ -85,6 +85,28 @@ import Wire
     }
   }
 
+  @Test func `many grants of a job that is not known share one look`() async throws {
+    // No coordinator uses it.
+    let store = ObstructedStore(MemoryJobStore { .zero })
+    var request = JobRequest(document: "{}", segmentDuration: "", output: "")
+    request.traceparent = Self.header
+    let id = JobID("traced")
+    _ = try await store.submit(NewJob(id: id, name: "", priority: 0, request: request.encoded(), tasks: []))
+    let traces = JobTraces(store: store)
+    store.hang([.reading])
+    let found = Task {
+      await withTaskGroup(of: TraceContext?.self) { group in
+        for _ in 0..<200 { group.addTask { await traces.trace(of: id) } }
+        return await group.reduce(into: [String?]()) { $0.append($1?.traceID) }
+      }
+    }
+    try await eventually("the store is asked") { store.calls(.reading) > 0 }
+    store.free()
+    #expect(await found.value == [String?](repeating: Self.id, count: 200))
+    #expect(store.calls(.reading) == 1)
+    #expect(await traces.trace(of: JobID("absent")) == nil)
+  }
+
   @Test func `a grant has the job's trace, and its fingerprint does not depend on it`() async throws {
     try await TestCoordinator.run { coordinator in
       // The job of another coordinator, which this one has not seen.

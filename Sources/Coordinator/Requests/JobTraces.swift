@@ -16,6 +16,7 @@ final class JobTraces: Sendable {
     var traces: [JobID: TraceContext?] = [:]
     /// The job that was kept last is at the end.
     var order: [JobID] = []
+    var reading: [JobID: Task<TraceContext?, Never>] = [:]
   }
 
   private let store: any JobStore
@@ -42,6 +43,18 @@ final class JobTraces: Sendable {
   /// The trace of a job. Nil if it has none, or the store does not answer.
   func trace(of job: JobID) async -> TraceContext? {
     if let kept = state.withLock({ $0.traces[job] }) { return kept }
+    let reading = state.withLock { state in
+      // Many grants of one job at once share one look: its request may have megabytes.
+      if let reading = state.reading[job] { return reading }
+      let reading = Task { await read(job) }
+      state.reading[job] = reading
+      return reading
+    }
+    return await reading.value
+  }
+
+  private func read(_ job: JobID) async -> TraceContext? {
+    defer { state.withLock { $0.reading[job] = nil } }
     // Without an answer only the log lacks it.
     guard let request = try? await store.job(job)?.request else { return nil }
     let decoded = try? await BlockingWork.run { try JobRequest(encoded: request) }
