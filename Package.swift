@@ -136,7 +136,7 @@ let package = Package(
       name: "FarmHTTP",
       dependencies: nio + [
         "CompositionModel", "Coordinator", "Digest", "FarmAPI", "FarmModel", "SystemSupport", "Wire", logging,
-        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
       ],
       resources: [.embedInCode("Page")],

@@ -67,6 +67,11 @@ package final class ContentStore: Sendable {
     try mapErrors { () throws(SystemError) in try measure(directory) }
   }
 
+  /// The size of the disk that the store is on.
+  package func diskBytes() throws(ContentStoreError) -> Int64 {
+    try mapErrors { () throws(SystemError) in try Directories.diskBytes(in: directory) }
+  }
+
   /// Why the store cannot be used now, for a person: its folder is not there, as when its disk is not mounted, or has
   /// another store. Nil if it is there. While a store is away nothing can be said about what it has, and nothing is
   /// made in its place.
@@ -190,9 +195,16 @@ package final class ContentStore: Sendable {
     return true
   }
 
-  /// Starts to write content that arrives in parts, or goes on where an interrupted upload of it ended.
+  /// Starts to write content that arrives in parts, or goes on where an interrupted upload of it ended. Throws
+  /// `.tooLarge` if there will never be room for it.
   package func upload(_ content: Content) throws(ContentStoreError) -> ContentUpload {
-    try ContentUpload(self, content)
+    let disk = try diskBytes()
+    guard content.size <= disk else {
+      throw ContentStoreError(
+        .tooLarge,
+        "content of \(ByteCount.text(content.size)) does not fit on its disk, which has \(ByteCount.text(disk))")
+    }
+    return try ContentUpload(self, content)
   }
 
   /// Stores a file of this machine that has no name yet, by giving it one: no byte is copied. Does nothing if the store
@@ -351,6 +363,8 @@ package struct ContentStoreError: Error, Sendable, Hashable, CustomStringConvert
   package enum Code: Sendable, Hashable {
     /// The disk, or a quota on it, is full.
     case outOfSpace
+    /// The content is larger than the disk.
+    case tooLarge
     /// The bytes do not have the announced digest or size.
     case mismatch
     /// The file or the content does not exist.

@@ -35,7 +35,9 @@ actor ClientConnectionHandler {
   func run() async throws {
     let transfers = ContentTransferHandler(
       content: service.content, connection: connection, minimumFree: service.configuration.minimumFree,
-      checksReads: true, waits: { [service] in await service.storage.uploadWaits($0, $1) })
+      checksReads: true, waits: { [service] in await service.storage.uploadWaits($0, $1) },
+      received: { [service] in service.counts.received($0, from: .client) },
+      sent: { [service] in service.counts.sent($0, to: .client) })
     try await withThrowingDiscardingTaskGroup { group in
       group.addTask { try await self.connection.alongside { try await self.closeWhenIdle() } }
       for try await message in connection.inbound {

@@ -19,6 +19,9 @@ package actor CoordinatorService {
   nonisolated let changes = ChangeSignal()
   /// What happens, for the log and for whoever watches.
   nonisolated let events: FarmEvents
+  nonisolated let counts: WorkCounts
+  nonisolated let traces: JobTraces
+  nonisolated let films = FilmFiles()
 
   nonisolated let results: ResultCache
   nonisolated let notes: ResultNotes
@@ -55,49 +58,61 @@ package actor CoordinatorService {
     self.store = store
     self.content = content
     self.configuration = configuration
+    let traces = JobTraces(store: store)
+    self.traces = traces
+    // Every line about a job or a task has the job's trace.
+    let logger = TracedLogHandler.logger(logger, traces)
     self.logger = logger
     let start = ContinuousClock.now
     self.start = start
     let now: @Sendable () -> Duration = { start.duration(to: .now) }
     events = FarmEvents(logger: logger)
+    counts = WorkCounts(now: now)
     results = ResultCache(content.store)
     notes = ResultNotes(content.store)
     facts = TaskFacts(store: store)
     inputs = DamagedInputs(store: store, content: content, events: events, logger: logger)
-    ends = JobEnds(store: store, facts: facts, events: events)
+    ends = JobEnds(store: store, facts: facts, traces: traces, events: events, counts: counts)
     availability = StoreAvailability(logger: logger, now: now)
     storage = StorageWatch(
       store: content.store, minimumFree: configuration.minimumFree,
       availableBytes: availableBytes ?? { try content.store.availableBytes() }, changes: changes, logger: logger,
       now: now)
     memory = UsedMemory(now: now)
-    status = StatusReader(store: store, notes: notes, now: now) { [storage] in storage.diskNotice }
+    status = StatusReader(store: store, notes: notes, traces: traces, now: now) { [storage] in storage.diskNotice }
     watches = JobWatches(reader: status, changes: changes, now: now)
     reports = TaskReports(
       store: store, contents: content.store, connections: connections, results: results, notes: notes, facts: facts,
-      inputs: inputs, ends: ends, availability: availability, events: events, logger: logger, now: now)
+      inputs: inputs, ends: ends, availability: availability, events: events, counts: counts, logger: logger,
+      now: now)
     claims = TaskClaims(
       store: store, connections: connections, reports: reports, availability: availability, now: now)
     let workers = ConnectedWorkers(
       store: store, connections: connections, claims: claims, reports: reports, changes: changes, events: events,
-      availability: availability, configuration: configuration, now: now)
+      counts: counts, availability: availability, configuration: configuration, now: now)
     workerParts = WorkerConnectionHandler.Parts(
       workers: workers, claims: claims, reports: reports, facts: facts, storage: storage, content: content,
-      configuration: configuration, events: events, logger: logger, now: now)
+      configuration: configuration, events: events, counts: counts, traces: traces, logger: logger, now: now)
     let attempts = PlanningAttempts(
       store: store, planner: "\(configuration.name) \(JobSubmission.freshName())",
       renewal: configuration.policy.lease / 3, logger: logger)
     planning = JobPlanning(
       planner: Planner(
         store: store, content: content, results: results, notes: notes, facts: facts, inputs: inputs,
-        waitsForCompositors: configuration.waitsForCompositors, attempts: attempts, events: events, logger: logger),
+        waitsForCompositors: configuration.waitsForCompositors, attempts: attempts, traces: traces, events: events,
+        logger: logger),
       changes: changes, storage: storage, ends: ends, memory: memory, availability: availability)
     housekeeping = Housekeeping(
       store: store, claims: claims, workers: workers, reports: reports, facts: facts, ends: ends, storage: storage,
-      memory: memory, availability: availability, changes: changes, events: events, now: now)
+      memory: memory, availability: availability, changes: changes, events: events,
+      counts: counts)
     retention = Retention(
-      store: store, content: content.store, configuration: configuration, availability: availability, logger: logger)
+      store: store, content: content.store, configuration: configuration, availability: availability,
+      counts: counts, logger: logger)
   }
+
+  /// The connections of workers and of clients that are open.
+  var openConnections: (workers: Int, clients: Int) { (connections.all.count, clients.count) }
 
   /// Time since the service was made.
   nonisolated var now: Duration { start.duration(to: .now) }

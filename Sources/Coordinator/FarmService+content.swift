@@ -6,6 +6,16 @@ package import FarmAPI
 package import FoundationEssentials
 import Wire
 
+/// A document that is submitted, which is read once for all that a request needs of it.
+package struct SubmittedText: Sendable {
+  let text: DocumentText
+
+  /// - Parameter output: As of `Submission`.
+  package init(_ document: [UInt8], output: String) {
+    text = DocumentText(String(decoding: document, as: UTF8.self), output: output)
+  }
+}
+
 // Content of the farm: what a client reads of it, uploads to it, and names by its path.
 extension FarmService {
   /// The files of a document, each with its content: those that the sources name, and for the others the files at their
@@ -13,11 +23,9 @@ extension FarmService {
   /// - Returns: With a problem for each file that is not there. Empty if the document cannot be read: whoever submits
   ///   it learns why.
   package func assets(
-    of document: Data, _ sources: [AssetSource], output: String
+    of document: SubmittedText, _ sources: [AssetSource]
   ) async throws -> (assets: [SubmittedAsset], problems: [Problem]) {
-    let examined = try await BlockingWork.run(.planning) {
-      try? Document.examine([UInt8](document), output: output.isEmpty ? nil : output)
-    }
+    let examined = try await BlockingWork.run(.planning) { try? document.text.read() }
     guard let examined else { return ([], []) }
     var places: [AssetID: AssetSource.Place] = [:]
     var problems: [Problem] = []
@@ -80,6 +88,12 @@ extension FarmService {
   /// Up to `length` bytes of content; fewer only at its end. What is damaged is removed, so that the next job that
   /// needs it makes it again.
   package func read(_ digest: SHA256Digest, offset: Int64, length: Int) async throws -> Data {
+    let data = try await readChecked(digest, offset: offset, length: length)
+    coordinator.counts.sent(data.count, to: .http)
+    return data
+  }
+
+  private func readChecked(_ digest: SHA256Digest, offset: Int64, length: Int) async throws -> Data {
     let content = coordinator.content
     let part = { @Sendable (isVerifying: Bool) throws(ContentStoreError) -> Data in
       try content.readChecked(digest, offset: UInt64(offset), length: length, verifying: isVerifying)
@@ -158,6 +172,7 @@ package final class FarmUpload: Sendable {
   /// Appends bytes. Throws `.wrongContent` if there are more than announced, `.full` if the disk is.
   package func write(_ data: Data) async throws {
     try await run(.transfers) { [upload] in try upload.write(data) }
+    farm.coordinator.counts.received(data.count, from: .http)
   }
 
   /// Checks size and digest, and stores the content. Throws `.wrongContent` if they are not as announced; then nothing
@@ -191,6 +206,7 @@ extension FarmError {
     let code: Code =
       switch error.code {
       case .outOfSpace: .full
+      case .tooLarge: .invalid
       case .mismatch: .wrongContent
       case .missing: .lost
       case .interrupted: .conflict

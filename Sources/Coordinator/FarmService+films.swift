@@ -14,17 +14,23 @@ extension FarmService {
   /// if there is no such job, `.conflict` if it is not done, `.lost` if its outputs are.
   package func films(of id: JobID) async throws -> [FilmFile] {
     try await withStore {
-      guard let job = try await coordinator.store.job(id), job.purpose == .render else { throw Self.absent(id) }
+      guard let found = try await coordinator.store.summary(of: id)?.job, found.purpose == .render else {
+        throw Self.absent(id)
+      }
+      if let film = found.output, let files = coordinator.films.files(of: id, film) { return files }
+      guard let job = try await coordinator.store.job(id) else { throw Self.absent(id) }
       guard let film = job.output else {
         throw FarmError(.conflict, "job \(id) is \(job.state.rawValue): only a job that is done has a film")
       }
       let request = job.request
       do {
-        return try await BlockingWork.run(.planning) { [store = coordinator.content.store] in
+        let files = try await BlockingWork.run(.planning) { [store = coordinator.content.store] in
           let request = try JobRequest(encoded: request)
           guard request.outputs == nil else { return try Self.outputs(of: film, store: store) }
           return [FilmFile(name: request.filmName, content: film, source: film.digest, offset: 0)]
         }
+        coordinator.films.keep(files, of: id, film)
+        return files
       } catch let error as ContentStoreError {
         throw FarmError(error)
       }

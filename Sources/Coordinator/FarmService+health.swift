@@ -32,13 +32,48 @@ extension FarmService {
     counts.jobs = stored.jobs
     counts.tasks = stored.tasks.map { .init(kind: $0.key.kind, state: $0.key.state, count: $0.value) }
     counts.oldestReadySeconds = stored.oldestReady.map { Double($0.milliseconds) / 1000 }
+    counts.oldestLostSeconds = stored.oldestLost.map { Double($0.milliseconds) / 1000 }
     counts.workers = try await workers()
+    counts.demand = WorkerDemand(stored, counts.workers)
+    return counts
+  }
+
+  /// How many workers the work at hand needs. Throws `.unavailable` if the job store does not answer.
+  package func demand() async throws -> WorkerDemand { try await counts().demand }
+
+  /// What this coordinator has measured by itself.
+  package func ownCounts() async -> CoordinatorCounts {
+    var counts = coordinator.counts.counts
+    counts.storeCalls = coordinator.store.calls
+    counts.storage.minimumFree = coordinator.configuration.minimumFree
+    counts.storage.limit = coordinator.configuration.storeLimit
     // Nil if the store is away.
-    counts.freeBytes = try await BlockingWork.run { [storage = coordinator.storage] in try? storage.availableBytes() }
-    counts.storeCalls = coordinator.availability.calls
+    let disk = try? await BlockingWork.run(.files) { [storage = coordinator.storage, content = coordinator.content] in
+      (free: try? storage.availableBytes(), size: try? content.store.diskBytes())
+    }
+    counts.storage.freeBytes = disk?.free
+    counts.storage.diskBytes = disk?.size
+    (counts.workerConnections, counts.clientConnections) = await coordinator.openConnections
+    counts.isDraining = await coordinator.isDraining
     return counts
   }
 
   /// Whether the coordinator ends: it takes no more connections.
   package var isDraining: Bool { get async { await coordinator.isDraining } }
+}
+
+extension WorkerDemand {
+  fileprivate init(_ counts: StoreCounts, _ workers: [WorkerStatus]) {
+    self.init()
+    for (group, count) in counts.tasks {
+      if group.state == .ready { ready += count }
+      if group.state == .running { running += count }
+    }
+    ready += counts.inspections[.ready] ?? 0
+    running += counts.inspections[.running] ?? 0
+    measured = counts.pacedTasks
+    measuredSeconds = counts.pacedWork / 1_000_000
+    self.workers = Int64(workers.count)
+    slots = workers.reduce(0) { $0 + Int64($1.slots) }
+  }
 }

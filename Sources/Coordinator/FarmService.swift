@@ -53,14 +53,16 @@ package struct FarmService: Sendable {
   }
 
   /// Submits a document whose media the farm has.
-  package func submit(_ submission: Submission) async throws -> SubmissionReply {
-    try await withStore { try await JobSubmission(coordinator).submit(submission) }
+  /// - Parameter text: The document, if it was read already. Nil: that of the submission.
+  package func submit(_ submission: Submission, _ text: SubmittedText? = nil) async throws -> SubmissionReply {
+    try await withStore { try await JobSubmission(coordinator).submit(submission, text?.text) }
   }
 
   /// The problems of a document that can be found without its media, and those of assets that were not submitted.
-  package func problems(of submission: Submission) async throws -> [Problem] {
+  package func problems(of submission: Submission, _ text: SubmittedText? = nil) async throws -> [Problem] {
     try await JobSubmission(coordinator).read(
-      submission.document, submission.assets, segmentDuration: submission.segmentDuration, output: submission.output
+      submission.document, submission.assets, segmentDuration: submission.segmentDuration, output: submission.output,
+      text?.text
     ).problems
   }
 

@@ -30,8 +30,7 @@ struct Housekeeping: Sendable {
   let availability: StoreAvailability
   let changes: ChangeSignal
   let events: FarmEvents
-  /// Time since any fixed moment.
-  let now: @Sendable () -> Duration
+  let counts: WorkCounts
 
   /// Until it is cancelled.
   func run() async {
@@ -85,9 +84,8 @@ struct Housekeeping: Sendable {
     var periods = 0
     while !Task.isCancelled {
       do {
-        let start = now()
         let ended = try await abandonable { [store] in try await store.expire() }
-        availability.answered(start)
+        availability.answered()
         if !ended.isEmpty { Task { await reportExpired(ended) } }
         for job in try await abandonable({ [store] in try await store.jobsToRebind() }) {
           try await abandonable { await rebind(job) }
@@ -107,6 +105,7 @@ struct Housekeeping: Sendable {
 
   private func reportExpired(_ leases: [Lease]) async {
     await reports.forget(leases)
+    counts.lost(leases)
     for lease in leases { events.emit(.leaseExpired(.init(lease.task, await facts.fact(of: lease.task)))) }
     for job in Set(leases.map(\.task.job)).sorted() { await ends.report(job) }
   }

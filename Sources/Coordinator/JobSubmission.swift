@@ -20,15 +20,19 @@ struct JobSubmission: Sendable {
 
   /// Answers with the job, or with every problem of the document that can be found without its media. A submission that
   /// is repeated is answered with the job that it made.
-  func submit(_ submission: Submission) async throws -> SubmissionReply {
+  /// - Parameter text: The document, if it may have been read already. Nil: that of the submission.
+  func submit(_ submission: Submission, _ text: DocumentText? = nil) async throws -> SubmissionReply {
     guard submission.id.utf8.count <= 64, submission.id.utf8.allSatisfy({ (33...126).contains($0) }) else {
       throw FarmError(.invalid, "a submission must be named by 1 to 64 visible ASCII characters, or not at all")
     }
     var (request, problems) = try await read(
-      submission.document, submission.assets, segmentDuration: submission.segmentDuration, output: submission.output)
+      submission.document, submission.assets, segmentDuration: submission.segmentDuration, output: submission.output,
+      text)
     guard problems.isEmpty else { return SubmissionReply(problems: problems) }
     if submission.strictMedia { request.strictMedia = true }
     if submission.strict { request.strict = true }
+    let trace = submission.traceparent.flatMap { TraceContext($0)?.child() } ?? .fresh()
+    request.traceparent = trace.description
     let (tasks, encoded) = try await BlockingWork.run { [results = service.results, request] in
       (try ProbeTasks.make(request, results: results), try request.encoded())
     }
@@ -40,10 +44,11 @@ struct JobSubmission: Sendable {
         priority: submission.priority, request: encoded, tasks: tasks))
     service.memory.used()
     if id == new {
+      service.traces.keep(trace, of: id)
       service.events.emit(
         .jobSubmitted(job: id.description, name: name, files: tasks.count, priority: submission.priority))
     } else if let known = try await service.store.job(id) {
-      guard known.request == encoded, known.name == name, known.priority == submission.priority else {
+      guard request.isSame(as: known.request), known.name == name, known.priority == submission.priority else {
         throw FarmError(
           .conflict, "the id \"\(submission.id)\" was used before, for another submission: it made job \(id)")
       }
@@ -54,25 +59,27 @@ struct JobSubmission: Sendable {
   /// The request, and the document's problems. An empty document has none: it requests descriptions only. Throws
   /// `.invalid` if the document is too long or an asset is not available.
   func read(
-    _ document: Data, _ assets: [SubmittedAsset], segmentDuration: String, output: String
+    _ document: Data, _ assets: [SubmittedAsset], segmentDuration: String, output: String,
+    _ text: DocumentText? = nil
   ) async throws -> (request: JobRequest, problems: [Problem]) {
     // It may read files under the media root for their digests, unless `FindMissing` was asked for them before.
     let read = try await BlockingWork.run(.hashing) { [self] in
-      Result { try examine(document, assets, segmentDuration: segmentDuration, output: output) }
+      Result { try examine(document, assets, segmentDuration: segmentDuration, output: output, text) }
     }
     service.memory.used()
     return try read.get()
   }
 
   private func examine(
-    _ document: Data, _ assets: [SubmittedAsset], segmentDuration: String, output: String
+    _ document: Data, _ assets: [SubmittedAsset], segmentDuration: String, output: String,
+    _ text: DocumentText?
   ) throws -> (request: JobRequest, problems: [Problem]) {
     guard document.count <= Submission.longestDocument else {
       throw FarmError(
         .invalid, "a document of \(document.count) bytes is longer than the limit of \(Submission.longestDocument)")
     }
     var request = JobRequest(
-      document: String(decoding: document, as: UTF8.self), segmentDuration: segmentDuration, output: output)
+      text ?? DocumentText(String(decoding: document, as: UTF8.self), output: output), segmentDuration: segmentDuration)
     for asset in assets {
       guard service.content.has(asset.content, hint: asset.file) else {
         throw FarmError(.invalid, "asset \"\(asset.id)\" (\(asset.content.digest)) was not uploaded")

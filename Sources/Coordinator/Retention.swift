@@ -20,15 +20,22 @@ struct Retention: Sendable {
   let content: ContentStore
   let configuration: CoordinatorConfiguration
   let availability: StoreAvailability
+  let counts: WorkCounts
   let logger: Logger
 
   /// Every `configuration.retentionInterval`, until it is cancelled.
   func run() async {
+    var sizeIsDue = ContinuousClock.now
     while !Task.isCancelled {
       do {
         try await abandonable { try await deleteOldJobs() }
         try await abandonable { try await removeOldEvents() }
         try await abandonable { try await trimStore() }
+        if sizeIsDue <= .now {
+          let took = try await ContinuousClock().measure { try await abandonable { try await measureStore() } }
+          // Of a store of millions of objects, one hundredth of the time.
+          sizeIsDue = .now + took * 100
+        }
       } catch let error as JobStoreError {
         availability.report(error, "old jobs not deleted")
       } catch is CancellationError {
@@ -38,6 +45,10 @@ struct Retention: Sendable {
       }
       do { try await Task.sleep(for: configuration.retentionInterval) } catch { return }
     }
+  }
+
+  private func measureStore() async throws {
+    counts.measured(contentBytes: try await BlockingWork.run(.hashing) { [content] in content.contentBytes() })
   }
 
   private func deleteOldJobs() async throws {

@@ -21,29 +21,11 @@ package struct FarmCounts: Sendable, Hashable {
   package var tasks: [Tasks] = []
   /// The time since the submission of the oldest job of which a task could be granted, in seconds. Nil: no task could.
   package var oldestReadySeconds: Double?
+  /// The time for which the task waits that has lost its last lease longest ago, in seconds. Nil: none waits.
+  package var oldestLostSeconds: Double?
+  /// Tasks that are ready or run, and how long those take that can be told from others of their job.
+  package var demand = WorkerDemand()
   package var workers: [WorkerStatus] = []
-  /// Free bytes of the content store's disk. Nil: they could not be measured.
-  package var freeBytes: Int64?
-  /// How long each call was that ends leases, which a coordinator makes once a second.
-  package var storeCalls = DurationHistogram()
 
   package init() {}
-}
-
-/// How many durations were at most each of some bounds.
-package struct DurationHistogram: Sendable, Hashable {
-  /// In seconds, ascending.
-  package static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-
-  /// By bound: those that are at most the bound and more than the one before. The last counts the others.
-  package private(set) var counts = [Int64](repeating: 0, count: bounds.count + 1)
-  /// Of all durations, in seconds.
-  package private(set) var sum = 0.0
-
-  package init() {}
-
-  package mutating func add(_ seconds: Double) {
-    counts[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1
-    sum += seconds
-  }
 }

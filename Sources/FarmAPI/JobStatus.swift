@@ -74,6 +74,8 @@ package struct JobStatus: Sendable, Hashable, Codable {
   package private(set) var losses: [LossReport] = []
   /// Those of a document with several. Nil: it has one, or this is a status in a list.
   package var outputs: [OutputReport]?
+  /// The id of the job's trace, as the logs have it. Nil: it has none, or this is a status in a list.
+  package var trace: String?
   /// Only if they were asked for.
   package var tasks: [TaskStatus] = []
 

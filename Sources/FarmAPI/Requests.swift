@@ -63,6 +63,8 @@ package struct Submission: Sendable, Hashable, Codable {
   package var strictMedia = false
   /// Whether a warning about the document fails the job, before anything is rendered.
   package var strict = false
+  /// The trace that the job is part of, for logs. Nil: the coordinator begins one. A `traceparent`.
+  package var traceparent: String?
 
   package init(document: Data, assets: [SubmittedAsset]) {
     self.document = document

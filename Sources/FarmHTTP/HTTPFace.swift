@@ -40,10 +40,10 @@ package struct HTTPFace: Sendable {
       responder: { [responder] in try await responder.respond(to: $0, $1, $2) },
       configuration: .init(idleTimeout: TimeAmount(limits.idle), httpDecoderConfiguration: decoder))
     let server = Server(
-      childChannelSetup: channel,
+      childChannelSetup: FarmChannel(inner: channel),
       configuration: ServerConfiguration(
         address: .hostname(address.host, port: address.port),
-        availableConnectionsDelegate: .maximum(limits.connections, logger: quiet)),
+        availableConnectionsDelegate: responder.connections),
       onServerRunning: { [address] channel in
         listening(WireAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
       },
@@ -77,21 +77,21 @@ package struct HTTPFace: Sendable {
   /// The server, between its start and its end.
   private final class Running: Sendable {
     private struct State {
-      var server: Server<HTTP1Channel>?
+      var server: Server<FarmChannel>?
       var hasEnded = false
     }
 
     private let state = Mutex(State())
 
     /// False: it was drained before.
-    func begin(_ server: Server<HTTP1Channel>) -> Bool {
+    func begin(_ server: Server<FarmChannel>) -> Bool {
       state.withLock { state in
         if !state.hasEnded { state.server = server }
         return !state.hasEnded
       }
     }
 
-    func end() -> Server<HTTP1Channel>? {
+    func end() -> Server<FarmChannel>? {
       state.withLock { state in
         state.hasEnded = true
         return state.server

@@ -11,6 +11,8 @@ struct Responder: Sendable {
   private static let shortBody: Int64 = 64 << 10
 
   let events: EventFeed
+  /// The connections that are open.
+  let connections: OpenConnections
   private let farm: FarmService
   private let access: Access
   private let limits: HTTPLimits
@@ -24,15 +26,23 @@ struct Responder: Sendable {
     self.limits = limits
     self.logger = logger
     let measurements = Measurements()
+    let connections = OpenConnections(limit: limits.connections)
     let feed = EventFeed(farm)
-    let bodies = BodyReader(time: limits.body, most: limits.bodies)
-    let inspected = BodyReader(time: limits.body, most: limits.inspections)
+    let bodies = BodyReader(limits, most: limits.bodies)
+    let inspected = BodyReader(limits, most: limits.inspections)
     let stills = Quota(limits.inspections, of: "requests of stills")
+    let streams = EventRoutes(farm, feed, limits)
+    let content = ContentRoutes(farm, bodies, limits)
+    let ofFarm = FarmRoutes(farm, measurements) {
+      OpenRequests(
+        connections: connections.count, streams: streams.quota.underWay, uploads: content.quota.underWay)
+    }
     table = RouteTable(
-      JobRoutes(farm, bodies).routes + FilmRoutes(farm).routes + StillRoutes(farm, stills).routes
-        + EventRoutes(farm, feed, limits).routes + ContentRoutes(farm, bodies, limits).routes
-        + DocumentRoutes(farm, inspected).routes + FarmRoutes(farm, measurements).routes + PageRoutes().routes)
+      JobRoutes(farm, bodies).routes + FilmRoutes(farm).routes + StillRoutes(farm, inspected, stills).routes
+        + streams.routes + content.routes + DocumentRoutes(farm, inspected).routes + ofFarm.routes
+        + PageRoutes().routes)
     self.measurements = measurements
+    self.connections = connections
     events = feed
   }
 
@@ -51,7 +61,7 @@ struct Responder: Sendable {
     // The rest of a body that is refused is not waited for if it may be long.
     let length = request.headers[.contentLength].flatMap { Int64($0) }
     let isLong = length.map { $0 > Self.shortBody } ?? request.headers.contains(.transferEncoding)
-    let closes = isLong && response.status.code >= 400
+    let closes = response.status.code >= 400 && (isLong || head.headerFields[.connection] == "close")
     if closes { head.headerFields[.connection] = "close" }
     let watch = StallWatch(channel, limit: limits.stall)
     let watching = watch.start()

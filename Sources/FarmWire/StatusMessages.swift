@@ -41,6 +41,7 @@ extension Sheaf_JobStatus {
     damage = status.damage.map { Sheaf_MediaDamage($0) }
     warnings = status.warnings.map { Sheaf_Problem($0) }
     outputs = (status.outputs ?? []).map { Sheaf_Output($0) }
+    trace = status.trace ?? ""
     tasks = status.tasks.map { Sheaf_TaskStatus($0) }
   }
 }
@@ -77,6 +78,7 @@ extension JobStatus {
     damage = message.damage.map { DamageReport($0) }
     setWarnings(message.warnings.map { Problem($0) })
     outputs = message.outputs.isEmpty ? nil : message.outputs.map { OutputReport($0) }
+    trace = message.trace.nonEmpty
     tasks = message.tasks.map { TaskStatus($0) }
   }
 }

@@ -46,23 +46,12 @@ struct PresetsCommand: AsyncParsableCommand {
       }
       let configuration = try farm.configuration()
       let media = try await PresetInput.read(input, configuration)
-      if let chosen {
-        switch chosen {
-        case .encode(let preset): return try print(SettingsReport(try media.settings(preset)))
-        case .passthrough: return try print(SettingsReport(try media.passthrough()))
-        }
-      }
-      var reports: [PresetReport] = []
-      for preset in ExportPreset.allCases { reports.append(PresetReport(preset, problems: media.problems(preset))) }
-      // What no preset can do is wrong in the document.
-      let wrong = (reports.first?.problems ?? []).filter { problem in
-        !problem.pointer.hasPrefix("/export") && reports.allSatisfy { $0.problems?.contains(problem) == true }
-      }
-      guard wrong.isEmpty else { throw CommandFailure(problems: wrong) }
+      if let chosen { return try print(try media.settings(chosen)) }
+      let reports: [PresetReport]
       do throws(DocumentError) {
-        reports.append(PresetReport(try media.passthrough().containers, problems: []))
+        reports = try media.reports()
       } catch {
-        reports.append(PresetReport(PassthroughSettings.containers, problems: error.problems))
+        throw CommandFailure(problems: error.problems)
       }
       try print(reports, withPlaces: media.document != nil)
     }
@@ -95,13 +84,9 @@ struct PresetsCommand: AsyncParsableCommand {
   }
 }
 
-/// The document or the media file for which presets are asked.
-private struct PresetInput {
-  /// Nil: a media file.
-  var document: [UInt8]?
-  var descriptions: [AssetID: AssetDescription]
-
-  static func read(_ input: String, _ configuration: LocalFarm.Configuration) async throws -> PresetInput {
+extension PresetInput {
+  /// The document or the media file for which presets are asked.
+  fileprivate static func read(_ input: String, _ configuration: LocalFarm.Configuration) async throws -> PresetInput {
     let edit = try EditFile.isDocument(input) ? EditFile(input) : nil
     var assets: [SubmittedAsset] = []
     if let edit {
@@ -120,28 +105,6 @@ private struct PresetInput {
     }
     guard reply.problems.isEmpty else { throw CommandFailure(problems: reply.problems) }
     return PresetInput(document: edit?.bytes, descriptions: reply.descriptions)
-  }
-
-  func settings(_ preset: ExportPreset) throws(DocumentError) -> SuggestedSettings {
-    guard let document else { return try SuggestedSettings(preset: preset, media: Array(descriptions.values)) }
-    return try SuggestedSettings(
-      preset: preset, document: Document.examine(document, preset: .encode(preset)), assets: descriptions)
-  }
-
-  func passthrough() throws(DocumentError) -> PassthroughSettings {
-    guard let document else { return try PassthroughSettings(media: Array(descriptions.values)) }
-    return try PassthroughSettings(
-      document: Document.examine(document, preset: .passthrough), assets: descriptions)
-  }
-
-  /// Why the preset cannot be met. Empty if it can.
-  func problems(_ preset: ExportPreset) -> [Problem] {
-    do {
-      _ = try settings(preset)
-      return []
-    } catch {
-      return error.problems
-    }
   }
 }
 
@@ -174,65 +137,7 @@ extension PresetReport {
   }
 }
 
-/// The settings assistant's answer, as `sheaf presets --preset NAME --json` prints it.
-private struct SettingsReport: Encodable {
-  struct Video: Encodable {
-    var codec: String
-    var quality: Double?
-    var preset: String?
-    /// Nil: the pictures are copied.
-    var keyframeInterval: Int?
-    var pixelFormat: String
-  }
-
-  struct Audio: Encodable {
-    var codec: String
-    var bitRate: Int?
-    var bitDepth: Int?
-    var sampleRate: Int
-    var channels: Int
-  }
-
-  var preset: String
-  var container: String
-  var width: Int?
-  var height: Int?
-  var frameDuration: MediaTime?
-  var video: Video?
-  var audio: Audio?
-
-  init(_ settings: SuggestedSettings) {
-    preset = settings.preset.rawValue
-    container = settings.container.rawValue
-    width = settings.size?.width
-    height = settings.size?.height
-    frameDuration = settings.frameDuration
-    video = settings.video.map { video in
-      var quality: Double?
-      if case .quality(let value) = video.rateControl { quality = value }
-      return Video(
-        codec: video.codec.rawValue, quality: quality, preset: video.preset, keyframeInterval: video.keyframeInterval,
-        pixelFormat: video.pixelFormat.rawValue)
-    }
-    audio = settings.audio.map { audio in
-      Audio(
-        codec: audio.codec.rawValue, bitRate: audio.bitRate, bitDepth: audio.bitRate == nil ? audio.bitDepth : nil,
-        sampleRate: audio.sampleRate, channels: audio.channels)
-    }
-  }
-
-  init(_ settings: PassthroughSettings) {
-    preset = PresetChoice.passthrough.name
-    container = settings.containers[0].rawValue
-    if let track = settings.video, let format = track.video {
-      (width, height) = (format.size.width, format.size.height)
-      video = Video(codec: track.codec, pixelFormat: format.pixelFormat)
-    }
-    if let track = settings.audio, let format = track.audio {
-      audio = Audio(codec: track.codec, sampleRate: format.sampleRate, channels: format.channels)
-    }
-  }
-
+extension SettingsReport {
   var lines: [String] {
     var lines = ["preset: \(preset)", "container: \(container)"]
     if let video, let width, let height {

@@ -69,13 +69,19 @@ struct FarmCommand: AsyncParsableCommand {
       valueName: "level"))
   var logLevel: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The form of the log: text, or json with one object a line; the default is text. [SHEAF_LOG_FORMAT]",
+      valueName: "format"))
+  var logFormat: String?
+
   func run() async throws {
     do {
       let token = try Setting.token(file: tokenFile)
       let address = try ServedAddress.wire(listen, token: token)
       let web = try ServedAddress.http(http ?? Setting.text(nil, "SHEAF_HTTP") ?? "127.0.0.1:7480", token: token)
       let slots = try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
-      var logger = Logger(label: "sheaf") { _ in LineLogHandler() }
+      var logger = try LogFormat(setting: logFormat).logger("sheaf")
       logger.logLevel = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: "notice")) ?? .notice
       let worker = try LocalWorker.find()
       let folder = try FarmFolder(Setting.text(folder, "SHEAF_FARM") ?? FarmFolder.usual)
@@ -94,7 +100,8 @@ struct FarmCommand: AsyncParsableCommand {
             "--coordinator", server.address.description, "--cache", folder.path("cache"), "--content-store",
             store.directory, "--exit-with-parent",
           ] + (slots.map { ["--slots", "\($0)"] } ?? []),
-          environment: token.map { ["SHEAF_TOKEN": $0, "SHEAF_TOKEN_FILE": nil] } ?? [:])
+          environment: (token.map { ["SHEAF_TOKEN": $0, "SHEAF_TOKEN_FILE": nil] } ?? [:])
+            .merging(logFormat.map { ["SHEAF_LOG_FORMAT": $0] } ?? [:]) { $1 })
         let working = Task { try await local.supervise() }
         let failing = Task { () -> CommandFailure? in
           // A farm whose worker cannot run is of no use.

@@ -96,6 +96,12 @@ struct ServeCommand: AsyncParsableCommand {
       valueName: "level"))
   var logLevel: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The form of the log: text, or json with one object a line; the default is text. [SHEAF_LOG_FORMAT]",
+      valueName: "format"))
+  var logFormat: String?
+
   func run() async throws {
     do {
       let token = try Setting.token(file: tokenFile)
@@ -150,7 +156,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func logger() throws -> Logger {
-    var logger = Logger(label: "sheaf") { _ in LineLogHandler() }
+    var logger = try LogFormat(setting: logFormat).logger("sheaf")
     // Every name that the setting allows is one of swift-log's.
     logger.logLevel = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: "info")) ?? .info
     return logger

@@ -89,5 +89,12 @@ package enum Directories {
     return Int64(clamping: UInt64(status.f_bavail).multipliedFullWidth(by: UInt64(status.f_frsize)).low)
   }
 
+  /// The size of the disk that a folder is on, in bytes.
+  package static func diskBytes(in folder: String) throws(SystemError) -> Int64 {
+    var status = statvfs()
+    _ = try retryingOnInterrupt("reading the size of the disk of \(folder)") { statvfs(folder, &status) }
+    return Int64(clamping: UInt64(status.f_blocks).multipliedFullWidth(by: UInt64(status.f_frsize)).low)
+  }
+
   private static func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9 }
 }

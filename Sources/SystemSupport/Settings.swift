@@ -111,6 +111,20 @@ package enum Setting {
     return name
   }
 
+  /// The names of the log formats.
+  package static let logFormats = ["text", "json"]
+
+  /// Whether `--log-format` or `SHEAF_LOG_FORMAT` asks for JSON.
+  package static func logsJSON(
+    _ option: String?, environment: Environment = ProcessEnvironment.value
+  ) throws(SettingError) -> Bool {
+    let name = text(option, "SHEAF_LOG_FORMAT", environment: environment) ?? logFormats[0]
+    guard logFormats.contains(name) else {
+      throw SettingError("\"\(name)\" is not a log format; the log formats are \(logFormats.joined(separator: ", "))")
+    }
+    return name == "json"
+  }
+
   /// The farm's token: the first line of the file that `--token-file` or `SHEAF_TOKEN_FILE` names, else the value of
   /// `SHEAF_TOKEN`; nil if none of them is set. A line ends with LF or CRLF. Throws if the file cannot be read, has
   /// more than 4096 bytes, or has an empty first line.

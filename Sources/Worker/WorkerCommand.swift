@@ -92,7 +92,7 @@ struct WorkerCommand: ParsableCommand {
     // Many pieces are open at once while a long film is stitched.
     ProcessLimits.raiseDescriptors()
 
-    var logger = Logger(label: "sheaf-worker") { _ in LineLogHandler() }
+    var logger = settings.logFormat.logger("sheaf-worker")
     logger.logLevel = settings.logLevel
     let verifier = FileVerifier(directory: settings.cache)
     let agent: Agent
@@ -208,6 +208,12 @@ struct WorkerOptions: ParsableArguments {
     help: ArgumentHelp("What is logged: debug, info, warning or error. [SHEAF_LOG_LEVEL]", valueName: "level"))
   var logLevel: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The form of the log: text, or json with one object a line; default: text. [SHEAF_LOG_FORMAT]",
+      valueName: "format"))
+  var logFormat: String?
+
   @ArgumentParser.Flag(
     help: ArgumentHelp("End when standard input ends, as it does when the parent process ends.", visibility: .hidden))
   var exitWithParent = false
@@ -227,6 +233,7 @@ struct WorkerOptions: ParsableArguments {
     var name: String
     var drainLimit: Duration
     var logLevel: Logger.Level
+    var logFormat: LogFormat
     var exitsWithParent: Bool
 
     func agent(build: String, source: any ProcessSource) -> Agent.Settings {
@@ -263,7 +270,8 @@ struct WorkerOptions: ParsableArguments {
         cache: try Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,
         cacheBytes: cacheBytes ?? 10 << 30, minimumFree: minimumFree ?? 512 << 20,
         name: Setting.text(name, "SHEAF_NAME") ?? ProcessEnvironment.hostName,
-        drainLimit: .seconds(drain ?? 8), logLevel: level ?? .info, exitsWithParent: exitWithParent)
+        drainLimit: .seconds(drain ?? 8), logLevel: level ?? .info,
+        logFormat: try LogFormat(setting: logFormat), exitsWithParent: exitWithParent)
     } catch {
       throw ValidationError("\(error)")
     }

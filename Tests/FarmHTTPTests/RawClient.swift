@@ -170,6 +170,20 @@ final class RawClient: @unchecked Sendable {
     }
   }
 
+  /// Ends the client's side of the connection.
+  func finishSending() { shutdown(socket, Int32(SHUT_WR)) }
+
+  /// Everything that the server still sends until it closes the connection.
+  func rest() async throws -> String {
+    try await blocking { [self] in
+      while true {
+        do { try receive() } catch let failure as Failure where failure.description == "closed" {
+          return String(decoding: buffer, as: UTF8.self)
+        }
+      }
+    }
+  }
+
   // MARK: Reading
 
   private func readHead() throws -> Reply {

@@ -1,4 +1,5 @@
 import FarmAPI
+import FarmModel
 import Foundation
 import HTTPTypes
 import NIOCore
@@ -88,7 +89,9 @@ struct RuleTests {
   @Test func `numbers and labels of metrics are written as Prometheus reads them`() {
     var text = MetricsText()
     text.add("things", .gauge, "Things.", [([("name", "a\"b\\c\nd")], 1.5), ([], -2)])
-    text.add("times", "Times.", bounds: [0.5, 1], counts: [1, 0, 2], sum: 7.25)
+    var times = DurationHistogram(bounds: [0.5, 1])
+    for seconds in [0.25, 3, 4] { times.add(seconds) }
+    text.add("times", "Times.", times)
     #expect(
       text.text == #"""
         # HELP sheaf_things Things.

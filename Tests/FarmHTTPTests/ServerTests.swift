@@ -138,7 +138,9 @@ import Testing
       for line in [
         "sheaf_jobs{state=\"probing\"} 1", "sheaf_jobs{state=\"done\"} 1",
         "sheaf_tasks{kind=\"probe\",state=\"ready\"} 1", "sheaf_tasks{kind=\"video\",state=\"done\"} 0",
-        "sheaf_slots 0", "sheaf_workers{paused=\"false\"} 0", "sheaf_job_store_up 1",
+        "sheaf_slots{state=\"free\"} 0", "sheaf_workers{state=\"busy\"} 0", "sheaf_job_store_up 1", "sheaf_ready 1",
+        "sheaf_desired_workers 1", "sheaf_work_seconds 10", "sheaf_http_connections 1", "sheaf_draining 0",
+        "sheaf_content_sent_bytes_total{peer=\"http\"} 0",
         "sheaf_http_requests_total{route=\"/v1/jobs/{job}\",status=\"2xx\"} 1",
         "sheaf_http_requests_total{route=\"/v1/jobs/{job}\",status=\"4xx\"} 1",
         "sheaf_http_requests_total{route=\"unknown\",status=\"4xx\"} 1",

@@ -25,13 +25,14 @@ struct TestFarm: Sendable {
   /// The media root is `media` in its folder.
   static func run<R: Sendable>(
     token: String? = nil, minimumFree: Int64 = 0, availableBytes: (@Sendable () throws -> Int64)? = nil,
-    limits: HTTPLimits = HTTPLimits(),
+    limits: HTTPLimits = HTTPLimits(), logs: (any LogHandler)? = nil,
     _ body: @escaping @Sendable (TestFarm) async throws -> R
   ) async throws -> R {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: folder.path("media"), withIntermediateDirectories: true)
     var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     logger.logLevel = .critical
+    if let logs { logger = Logger(label: "test") { _ in logs } }
     let start = ContinuousClock.now
     let store = MemoryJobStore(policy: LeasePolicy(lease: .seconds(600))) { start.duration(to: .now) }
     let content = try ContentStore(directory: folder.path("store"))

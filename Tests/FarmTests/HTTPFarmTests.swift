@@ -1,5 +1,6 @@
 import Digest
 import Foundation
+import TestPrograms
 import Testing
 
 /// The HTTP API of a whole farm: as a user with `curl` has it, and as its description says.
@@ -36,7 +37,8 @@ import Testing
       farm -T flower.mp4 "$api/content/$digest" >&2
       jq --rawfile document edit.json --arg digest "$digest" --argjson size "$(stat -c %s flower.mp4)" \
         -n '{$document, segmentDuration: "1", assets: [{id: "clip", $digest, $size}]}' > request.json
-      job=$(farm "$api/jobs" --json @request.json | jq -r .job)
+      trace=4bf92f3577b34da6a3ce929d0e0e4736
+      job=$(farm "$api/jobs" -H "traceparent: 00-$trace-00f067aa0ba902b7-01" --json @request.json | jq -r .job)
       farm -N "$api/jobs/$job/events" > events
       farm -o film.mp4 "$api/jobs/$job/film"
       """#
@@ -49,6 +51,11 @@ import Testing
     try #require(rendered.status == 0, "\(rendered.errors)")
     let film = try Data(contentsOf: URL(fileURLWithPath: files.path("film.mp4")))
     #expect(film == (try Data(contentsOf: URL(fileURLWithPath: files.path("rendered.mp4")))))
+    // Its trace leads to the logs of the coordinator and of the worker.
+    let traced = logs.split(separator: "\n").filter { $0.contains("trace=4bf92f3577b34da6a3ce929d0e0e4736") }
+    for words in ["job submitted", "job planned", "job done", " kind=stitch", " label=\"stitch of"] {
+      #expect(traced.contains { $0.contains(words) }, "\(words): \(logs)")
+    }
     // Each change of the job, from its submission to its end.
     let events = try String(contentsOfFile: files.path("events"), encoding: .utf8)
     let states = events.split(separator: "\n").filter { $0.hasPrefix("data: ") }.compactMap { line in
@@ -79,6 +86,22 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: files.path("output.mp4"))) == film)
     #expect(try Data(contentsOf: URL(fileURLWithPath: files.path("part"))) == film.prefix(1024))
     #expect(try Data(contentsOf: URL(fileURLWithPath: files.path("still.jpg"))).starts(with: [0xFF, 0xD8]))
+    let sizes = try ["flower.png", "sheet.jpg"].map { name in
+      try Tool.ffprobe("-show_entries", "stream=codec_name,width,height", files.path(name)).first ?? []
+    }
+    #expect(sizes.first?.first == "png" && sizes.last == ["mjpeg", "332", "192"], "\(sizes)")
+    // The presets are those that the command finds.
+    let request = try JSONSerialization.jsonObject(
+      with: Data(contentsOf: URL(fileURLWithPath: files.path("request.json"))))
+    let document = try #require((request as? [String: Any])?["document"])
+    try JSONSerialization.data(withJSONObject: document).write(to: URL(fileURLWithPath: files.path("edit.json")))
+    let presets = try await Command.sheaf(
+      "presets", files.path("edit.json"), "--json", "--store", files.path("store")
+    ).run()
+    let answered = try JSONSerialization.jsonObject(
+      with: Data(contentsOf: URL(fileURLWithPath: files.path("presets.json"))))
+    let printed = try JSONSerialization.jsonObject(with: Data(presets.output.utf8)) as? [NSDictionary]
+    #expect(printed?.count ?? 0 > 10 && (answered as? [String: [NSDictionary]])?["presets"] == printed)
     // Each path of the description has its line.
     let described = try String(
       contentsOf: Place.repository.appendingPathComponent("docs/openapi.yaml"), encoding: .utf8)

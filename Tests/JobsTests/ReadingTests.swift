@@ -112,3 +112,46 @@ struct ReadingTests {
     }
   }
 }
+
+/// What is known of how long the work at hand takes.
+@Suite struct PacedWorkTests {
+  @Test(arguments: StoreKind.allCases)
+  func `the work of tasks that are ready or run is counted at the job's median pace`(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let costs = [7, 2.5, 1, 1, 1, 0]
+      try await farm.store.submitRendering("j1", tasks: costs.map { .sample(.video, 0, cost: $0) })
+      // An inspection, which is counted by itself.
+      try await farm.store.submit(.sample("i1", purpose: .inspection, tasks: [.sample(.probe, 1), .sample(.probe, 2)]))
+      #expect(try await farm.store.counts().inspections == [.ready: 2])
+      _ = try await farm.store.cancel(JobID("i1"))
+      #expect(try await farm.store.counts().inspections == [:])
+      // One that has no pace yet.
+      try await farm.store.submitRendering("j2", tasks: .videos(2))
+      let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 5).map(\.lease)
+      #expect(leases.map(\.task.ordinal) == [0, 1, 2, 3, 4])
+      #expect(try await farm.store.counts().pacedTasks == 0)
+      try farm.advance(.seconds(3))
+      for lease in leases[2...] {
+        #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published)
+      }
+      var counts = try await farm.store.counts()
+      #expect(counts.pacedTasks == 2 && counts.pacedWork == 9.5 * 3_000_000)
+      // Of one 30 in 100 are done, and the other is ready again.
+      _ = try await farm.store.renew(worker: .anna, leases: [leases[0]], done: 30)
+      let failure = TaskFailure(end: .released, message: "shutdown")
+      #expect(try await farm.store.fail(leases[1], worker: .anna, failure: failure))
+      try farm.advance(.seconds(4))
+      counts = try await farm.store.counts()
+      #expect(counts.oldestLost == .seconds(4))
+      #expect(counts.pacedTasks == 2 && counts.pacedWork == (7 * 0.7 + 2.5) * 3_000_000, "\(counts.pacedWork)")
+      // More than all of it.
+      _ = try await farm.store.renew(worker: .anna, leases: [leases[0]], done: 200)
+      #expect(try await farm.store.counts().pacedWork == 7_500_000)
+      // Granted again, it waits no more.
+      _ = try await farm.store.claim(worker: .bert, build: "b1", limit: 1)
+      #expect(try await farm.store.counts().oldestLost == nil)
+      _ = try await farm.store.cancel(JobID("j1"))
+      #expect(try await farm.store.counts().pacedTasks == 0)
+    }
+  }
+}

@@ -42,6 +42,16 @@ struct SettingTests {
     }
   }
 
+  @Test
+  func `a log is text unless the option or the variable asks for JSON`() throws {
+    #expect(try !Setting.logsJSON(nil, environment: { _ in nil }))
+    #expect(try Setting.logsJSON("json", environment: { _ in "text" }))
+    #expect(try Setting.logsJSON(nil, environment: { $0 == "SHEAF_LOG_FORMAT" ? "json" : nil }))
+    #expect(throws: SettingError("\"JSON\" is not a log format; the log formats are text, json")) {
+      try Setting.logsJSON("JSON", environment: { _ in nil })
+    }
+  }
+
   @Test(arguments: [
     ("secret", "secret"), ("secret\n", "secret"), ("secret\r\n", "secret"), ("secret\nsecond", "secret"),
     (" secret ", " secret "),

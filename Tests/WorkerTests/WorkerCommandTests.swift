@@ -17,15 +17,17 @@ struct WorkerCommandTests {
     let help = try Tool.run(Place.worker, ["--help"]).output
     let text = String(decoding: help, as: UTF8.self)
     let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    #expect(
-      words.contains(
-        "sheaf-worker [--coordinator <host:port>] [--slots <n>] [--task-memory <bytes>] [--media-root <dir>] [--cache <dir>] "
-          + "[--cache-bytes <bytes>] [--min-free <bytes>] [--name <name>] [--token-file <file>] "
-          + "[--drain-seconds <seconds>] [--log-level <level>] [--version]"), "\(text)")
+    for option in [
+      "--coordinator <host:port>", "--slots <n>", "--task-memory <bytes>", "--media-root <dir>", "--cache <dir>",
+      "--cache-bytes <bytes>", "--min-free <bytes>", "--name <name>", "--token-file <file>",
+      "--drain-seconds <seconds>", "--log-level <level>", "--log-format <format>", "--version",
+    ] {
+      #expect(words.contains(" \(option) "), "\(option) \(text)")
+    }
     for variable in [
       "COORDINATOR", "SLOTS", "TASK_MEMORY", "MEDIA_ROOT", "CACHE", "CACHE_BYTES", "MIN_FREE", "NAME", "TOKEN_FILE",
       "DRAIN_SECONDS",
-      "LOG_LEVEL",
+      "LOG_LEVEL", "LOG_FORMAT",
     ] {
       #expect(words.contains("[SHEAF_\(variable)]"), "\(text)")
     }
@@ -43,6 +45,7 @@ struct WorkerCommandTests {
     (["--coordinator", "a:1", "--task-memory", "much"], "--task-memory is \"much\"; it must be a number of bytes"),
     (["--coordinator", "a:1", "--min-free", "-1"], "min-free"),
     (["--coordinator", "a:1", "--log-level", "loud"], "debug, info, notice, warning, error"),
+    (["--coordinator", "a:1", "--log-format", "xml"], "\"xml\" is not a log format; the log formats are text, json"),
     (["--coordinator", "a:1", "--token-file", "/nonexistent"], "/nonexistent"),
     (["--slotz", "1"], "--slots"),
   ])

@@ -38,6 +38,8 @@ actor ContentTransferHandler {
   private let minimumFree: Int64
   private let checksReads: Bool
   private let waits: @Sendable (Content, String?) async -> Void
+  private let received: @Sendable (Int) -> Void
+  private let sent: @Sendable (Int) -> Void
   /// Reads whose reply was not given to the connection. It is lowered before that, so that a peer that has read a reply
   /// may request again at once.
   private var unansweredReads = 0
@@ -49,15 +51,21 @@ actor ContentTransferHandler {
   ///   because the peer cannot report it.
   /// - Parameter waits: Called when an upload waits for room on the disk, with the reason, and with nil when one
   ///   begins.
+  /// - Parameters:
+  ///   - received: Called with the bytes of each chunk of an upload that is written.
+  ///   - sent: Called with the bytes of each reply to a read.
   init(
     content: ContentLocator, connection: WireConnection, minimumFree: Int64 = 0, checksReads: Bool = false,
-    waits: @escaping @Sendable (Content, String?) async -> Void = { _, _ in }
+    waits: @escaping @Sendable (Content, String?) async -> Void = { _, _ in },
+    received: @escaping @Sendable (Int) -> Void = { _ in }, sent: @escaping @Sendable (Int) -> Void = { _ in }
   ) {
     self.content = content
     self.connection = connection
     self.minimumFree = minimumFree
     self.checksReads = checksReads
     self.waits = waits
+    self.received = received
+    self.sent = sent
   }
 
   /// Processes a message that belongs to a read or an upload; work that takes long goes on in `group`. Returns false,
@@ -132,6 +140,7 @@ actor ContentTransferHandler {
       var reply = Sheaf_ContentData.with { $0.request = read.request }
       do {
         reply.data = try await data(read, of: digest, length, verifying)
+        sent(reply.data.count)
       } catch let error as ContentStoreError where error.code != .unverified {
         let error = try await explained(error)
         if error.code == .away { throw error }
@@ -249,6 +258,7 @@ actor ContentTransferHandler {
           try transfer.upload.write(chunk.message.data)
           return UInt64(transfer.upload.received)
         }
+        received(chunk.message.data.count)
         if chunk.message.last {
           // It syncs the file, which takes long if it is large.
           try await BlockingWork.run(.storing) { try transfer.upload.finish() }

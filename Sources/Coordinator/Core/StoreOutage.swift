@@ -1,4 +1,3 @@
-import FarmAPI
 import Jobs
 import Logging
 import Synchronization
@@ -51,7 +50,7 @@ struct StoreOutage: Sendable {
 final class StoreAvailability: Sendable {
   private let logger: Logger
   private let now: @Sendable () -> Duration
-  private let state = Mutex<(outage: StoreOutage, calls: DurationHistogram)>((StoreOutage(), DurationHistogram()))
+  private let state = Mutex(StoreOutage())
 
   /// - Parameter now: Time since any fixed moment.
   init(logger: Logger, now: @escaping @Sendable () -> Duration) {
@@ -72,21 +71,13 @@ final class StoreAvailability: Sendable {
 
   /// The store is unavailable.
   func failed(_ error: JobStoreError) {
-    guard state.withLock({ $0.outage.failed(isLocked: error.isAboutLocks, now: now()) }) == .began else { return }
+    guard state.withLock({ $0.failed(isLocked: error.isAboutLocks, now: now()) }) == .began else { return }
     logger.error("job store unavailable; running tasks go on", metadata: ["error": "\(error)"])
   }
 
-  /// How long the calls took that have succeeded.
-  var calls: DurationHistogram { state.withLock(\.calls) }
-
-  /// A call has succeeded that began at a time.
-  func answered(_ start: Duration) {
-    let now = now()
-    let change = state.withLock { state in
-      state.calls.add((now - start) / .seconds(1))
-      return state.outage.succeeded(now: now)
-    }
-    guard case .ended(let duration)? = change else { return }
+  /// A call has succeeded.
+  func answered() {
+    guard case .ended(let duration)? = state.withLock({ $0.succeeded(now: now()) }) else { return }
     logger.notice("job store available again", metadata: ["seconds": "\(duration.seconds)"])
   }
 }

@@ -20,6 +20,7 @@ struct Planner: Sendable {
   /// See `CoordinatorConfiguration.waitsForCompositors`.
   let waitsForCompositors: Bool
   let attempts: PlanningAttempts
+  let traces: JobTraces
   let events: FarmEvents
   let logger: Logger
 
@@ -39,6 +40,7 @@ struct Planner: Sendable {
     // What cannot be read is reported when the job is planned.
     let decoded = Result { try JobRequest(encoded: job.request) }
     let request = try? decoded.get()
+    traces.keep(request?.traceparent.flatMap { TraceContext($0) }, of: id)
     // A job that is measured is bound already.
     var build = job.build
     var lacking: [Problem] = []

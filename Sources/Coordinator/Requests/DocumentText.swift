@@ -4,14 +4,14 @@ import Synchronization
 
 /// A document as its author has written it. It is read when it is needed first, and once, whoever has a copy.
 struct DocumentText: Sendable {
-  private final class Reading: Sendable {
+  final class Reading: Sendable {
     let result = Mutex<Result<Document, DocumentError>?>(nil)
   }
 
   let text: String
   /// The output's path, which selects the container; nil leaves it to the document.
   let output: String?
-  private let reading = Reading()
+  let reading = Reading()
 
   /// - Parameter output: Empty leaves it to the document.
   init(_ text: String, output: String) {

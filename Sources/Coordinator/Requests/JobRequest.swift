@@ -45,12 +45,18 @@ struct JobRequest: Sendable, Hashable {
   var compositors: [String]?
   /// The names of the files of a document with several outputs; nil: it has one.
   var outputs: [String]?
+  /// The job's place in a trace, for logs alone; nil: an earlier version has made the job.
+  var traceparent: String?
 
   /// - Parameters:
   ///   - segmentDuration: In the document's notation of times; empty selects the default.
   ///   - output: The output's name, whose extension selects the container; empty leaves it to the document.
   init(document: String, assets: [Asset] = [], segmentDuration: String, output: String) {
-    self.document = DocumentText(document, output: output)
+    self.init(DocumentText(document, output: output), assets: assets, segmentDuration: segmentDuration)
+  }
+
+  init(_ document: DocumentText, assets: [Asset] = [], segmentDuration: String) {
+    self.document = document
     self.assets = assets
     self.segmentDuration = segmentDuration
   }
@@ -74,12 +80,19 @@ struct JobRequest: Sendable, Hashable {
     assets.reduce(message) { $0.replacing($1.digest, with: $1.path) }
   }
 
+  /// Whether another submission is the same, whatever trace it is part of: one that is repeated has another span.
+  func isSame(as encoded: [UInt8]) -> Bool {
+    guard var other = try? JobRequest(encoded: encoded) else { return false }
+    other.traceparent = traceparent
+    return other == self
+  }
+
   func encoded() throws -> [UInt8] { try [UInt8](JSONCoding.encoder.encode(self)) }
 }
 
 extension JobRequest: Codable {
   private enum CodingKeys: String, CodingKey {
-    case document, assets, segmentDuration, output, strictMedia, strict, compositors, outputs
+    case document, assets, segmentDuration, output, strictMedia, strict, compositors, outputs, traceparent
   }
 
   init(encoded: [UInt8]) throws {
@@ -97,6 +110,7 @@ extension JobRequest: Codable {
     strict = try values.decodeIfPresent(Bool.self, forKey: .strict)
     compositors = try values.decodeIfPresent([String].self, forKey: .compositors)
     outputs = try values.decodeIfPresent([String].self, forKey: .outputs)
+    traceparent = try values.decodeIfPresent(String.self, forKey: .traceparent)
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -109,5 +123,6 @@ extension JobRequest: Codable {
     try values.encodeIfPresent(strict, forKey: .strict)
     try values.encodeIfPresent(compositors, forKey: .compositors)
     try values.encodeIfPresent(outputs, forKey: .outputs)
+    try values.encodeIfPresent(traceparent, forKey: .traceparent)
   }
 }

@@ -18,6 +18,7 @@ actor StatusReader {
 
   private let store: any JobStore
   private let notes: ResultNotes
+  private let traces: JobTraces
   private let now: @Sendable () -> Duration
   private let disk: @Sendable () async -> String?
   private var failures: [JobID: (failure: JobFailure, report: FailureReport)] = [:]
@@ -36,11 +37,12 @@ actor StatusReader {
   ///   - now: Time since any fixed moment.
   ///   - disk: What `DiskSpace.notice` says.
   init(
-    store: any JobStore, notes: ResultNotes, now: @escaping @Sendable () -> Duration,
+    store: any JobStore, notes: ResultNotes, traces: JobTraces, now: @escaping @Sendable () -> Duration,
     disk: @escaping @Sendable () async -> String?
   ) {
     self.store = store
     self.notes = notes
+    self.traces = traces
     self.now = now
     self.disk = disk
   }
@@ -53,6 +55,7 @@ actor StatusReader {
     status.damage = try await damage(of: summary.job)
     status.setWarnings(try await warnings(of: summary.job))
     status.outputs = try await outputs(of: summary.job)
+    status.trace = await traces.trace(of: id)?.traceID
     return status
   }
 

@@ -10,7 +10,9 @@ final class JobEnds: Sendable {
 
   private let store: any JobStore
   private let facts: TaskFacts
+  private let traces: JobTraces
   private let events: FarmEvents
+  private let counts: WorkCounts
   /// An end of a job, which may be taken up again and end once more.
   private struct End: Hashable {
     var job: JobID
@@ -20,10 +22,12 @@ final class JobEnds: Sendable {
 
   private let reported = Mutex<Set<End>>([])
 
-  init(store: any JobStore, facts: TaskFacts, events: FarmEvents) {
+  init(store: any JobStore, facts: TaskFacts, traces: JobTraces, events: FarmEvents, counts: WorkCounts) {
     self.store = store
     self.facts = facts
+    self.traces = traces
     self.events = events
+    self.counts = counts
   }
 
   /// Reports how a job has ended, if it has.
@@ -31,6 +35,8 @@ final class JobEnds: Sendable {
     // Only the log lacks it if the store does not answer now.
     guard let job = try? await store.summary(of: job)?.job, job.state.hasEnded else { return }
     // Several calls may find the same end, as of a job that is cancelled while it is planned.
+    // The log needs it, also of a job of which this coordinator has seen only the end.
+    _ = await traces.trace(of: job.id)
     if job.purpose == .render, remember(End(job: job.id, elapsed: job.elapsed)) {
       events.emit(
         .jobEnded(
@@ -38,6 +44,7 @@ final class JobEnds: Sendable {
           reason: job.failure?.message))
     }
     await facts.forget(job.id)
+    counts.ended(job.id)
   }
 
   /// False if it was reported already.

@@ -12,6 +12,7 @@ actor ConnectedWorkers {
   private let reports: TaskReports
   private let changes: ChangeSignal
   private let events: FarmEvents
+  private let counts: WorkCounts
   private let availability: StoreAvailability
   private let configuration: CoordinatorConfiguration
   private let now: @Sendable () -> Duration
@@ -28,7 +29,7 @@ actor ConnectedWorkers {
 
   init(
     store: any JobStore, connections: WorkerConnections, claims: TaskClaims, reports: TaskReports,
-    changes: ChangeSignal, events: FarmEvents, availability: StoreAvailability,
+    changes: ChangeSignal, events: FarmEvents, counts: WorkCounts, availability: StoreAvailability,
     configuration: CoordinatorConfiguration, now: @escaping @Sendable () -> Duration
   ) {
     self.store = store
@@ -37,6 +38,7 @@ actor ConnectedWorkers {
     self.reports = reports
     self.changes = changes
     self.events = events
+    self.counts = counts
     self.availability = availability
     self.configuration = configuration
     self.now = now
@@ -78,6 +80,7 @@ actor ConnectedWorkers {
       pauses[holder.worker] = nil
       events.emit(.workerDisconnected(worker.asEvent))
       left.add(holder, leases, now: now())
+      counts.lost(leases)
       claims.left(holder)
     }
     let known = disconnected[holder.worker]
@@ -88,6 +91,7 @@ actor ConnectedWorkers {
   /// The first heartbeat of a worker's connection lists these leases. Those that its last connection had and that are
   /// not listed never reached the worker, or it has dropped them: they are free at once.
   func returned(_ holder: Holder, with leases: Set<Lease>) async {
+    counts.returned(leases)
     for lease in left.take(holder.worker) where !leases.contains(lease) {
       await reports.neverReached(lease, holder)
     }

@@ -48,6 +48,7 @@ actor TaskReports {
   private let ends: JobEnds
   private let availability: StoreAvailability
   private let events: FarmEvents
+  private let counts: WorkCounts
   private let logger: Logger
   private let now: @Sendable () -> Duration
   private var underWay: [Key: UnderWay] = [:]
@@ -57,7 +58,7 @@ actor TaskReports {
   init(
     store: any JobStore, contents: ContentStore, connections: WorkerConnections, results: ResultCache,
     notes: ResultNotes, facts: TaskFacts, inputs: DamagedInputs, ends: JobEnds, availability: StoreAvailability,
-    events: FarmEvents, logger: Logger, now: @escaping @Sendable () -> Duration
+    events: FarmEvents, counts: WorkCounts, logger: Logger, now: @escaping @Sendable () -> Duration
   ) {
     self.store = store
     self.contents = contents
@@ -69,6 +70,7 @@ actor TaskReports {
     self.ends = ends
     self.availability = availability
     self.events = events
+    self.counts = counts
     self.logger = logger
     self.now = now
   }
@@ -78,6 +80,7 @@ actor TaskReports {
 
   /// Records that a grant is sent.
   func granted(_ grant: Grant, build: String) {
+    counts.granted(grant.lease)
     if granted.count >= Self.maximumGrants { granted = [:] }
     let fingerprint = TaskFingerprint.of(
       build: build, kind: grant.kind, payload: grant.payload, inputs: grant.inputs.map(\.digest))
@@ -206,6 +209,7 @@ actor TaskReports {
       try await store.publish(lease, holder: holder, result: content)
     }
     guard let outcome else { return }
+    counts.published(lease, outcome)
     let known = granted.removeValue(forKey: lease)
     await answer(worker, .published(lease, outcome))
     guard outcome == .published else { return }
@@ -303,6 +307,7 @@ actor TaskReports {
     let known = granted.removeValue(forKey: lease)
     await answer(worker, event ?? .failed(lease, failure.end, counts: wasHeld, message: failure.message))
     guard wasHeld else { return }
+    counts.lost(CollectionOfOne(lease))
     let fact = await facts.fact(of: lease.task)
     let since = known.map { (now() - $0.at).seconds }
     events.emit(

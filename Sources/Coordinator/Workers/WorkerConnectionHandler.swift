@@ -22,6 +22,8 @@ actor WorkerConnectionHandler {
     var content: ContentLocator
     var configuration: CoordinatorConfiguration
     var events: FarmEvents
+    var counts: WorkCounts
+    var traces: JobTraces
     var logger: Logger
     /// Time since any fixed moment.
     var now: @Sendable () -> Duration
@@ -78,7 +80,9 @@ actor WorkerConnectionHandler {
     do {
       let transfers = ContentTransferHandler(
         content: parts.content, connection: connection, minimumFree: parts.configuration.minimumFree,
-        waits: { [parts] in await parts.storage.uploadWaits($0, $1) })
+        waits: { [parts] in await parts.storage.uploadWaits($0, $1) },
+        received: { [parts] in parts.counts.received($0, from: .worker) },
+        sent: { [parts] in parts.counts.sent($0, to: .worker) })
       try await withThrowingDiscardingTaskGroup { group in
         for try await message in connection.inbound {
           if try await transfers.start(message, in: &group) { continue }
@@ -226,6 +230,7 @@ actor WorkerConnectionHandler {
       let inputs = try await BlockingWork.run { [content = parts.content] in
         grant.inputs.map { Sheaf_Content($0, path: content.sharedPath(of: $0) ?? "") }
       }
+      let trace = await parts.traces.trace(of: grant.lease.task.job)
       let message = Sheaf_Grant.with {
         $0.lease = grant.lease.message
         $0.kind = grant.kind.message
@@ -233,6 +238,7 @@ actor WorkerConnectionHandler {
         $0.payload = Data(grant.payload)
         $0.inputs = inputs
         $0.work = UInt64(clamping: grant.work)
+        $0.traceparent = trace?.description ?? ""
       }
       // Before it is sent: its end may come at once.
       let fact = await parts.facts.fact(of: grant.lease.task)

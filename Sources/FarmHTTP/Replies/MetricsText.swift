@@ -1,3 +1,5 @@
+import FarmModel
+
 /// Metrics in the text format of Prometheus, version 0.0.4: pure.
 struct MetricsText {
   enum Kind: String {
@@ -21,24 +23,25 @@ struct MetricsText {
     add(name, kind, help, [([], value)])
   }
 
-  /// A histogram.
-  /// - Parameters:
-  ///   - bounds: The upper bounds of its buckets, ascending.
-  ///   - counts: One for each bound, and one for what is above them.
-  mutating func add(
-    _ name: String, _ help: String, bounds: [Double], counts: [Int64], sum: Double
-  ) {
+  /// A histogram without labels.
+  mutating func add(_ name: String, _ help: String, _ histogram: DurationHistogram) {
     begin(name, .histogram, help)
-    var total: Int64 = 0
-    for (bound, count) in zip(bounds.map { Self.number($0) } + ["+Inf"], counts) {
-      total += count
-      line("sheaf_\(name)_bucket", [("le", bound)], Double(total))
-    }
-    line("sheaf_\(name)_sum", [], sum)
-    line("sheaf_\(name)_count", [], Double(total))
+    samples(name, [], histogram)
   }
 
-  private mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
+  /// The samples of a histogram that has begun.
+  mutating func samples(_ name: String, _ labels: [(String, String)], _ histogram: DurationHistogram) {
+    var total: Int64 = 0
+    for (bound, count) in zip(histogram.bounds.map { Self.number($0) } + ["+Inf"], histogram.counts) {
+      total += count
+      line("sheaf_\(name)_bucket", labels + [("le", bound)], Double(total))
+    }
+    line("sheaf_\(name)_sum", labels, histogram.sum)
+    line("sheaf_\(name)_count", labels, Double(total))
+  }
+
+  /// Begins a metric whose samples follow.
+  mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
     text += "# HELP sheaf_\(name) \(help)\n# TYPE sheaf_\(name) \(kind.rawValue)\n"
   }
 

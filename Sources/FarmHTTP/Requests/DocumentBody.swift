@@ -97,6 +97,70 @@ struct InspectionBody: RequestBody {
   var output: String?
 }
 
+/// The body of a request about presets: a document, or media alone.
+struct PresetsBody: RequestBody {
+  static let keys = ["document", "assets"]
+
+  var assets: [AssetBody]?
+}
+
+/// The body of a request for a still picture: of a document, or of one media file.
+struct StillBody: RequestBody {
+  static let keys = ["document", "assets", "output", "time", "sheet", "format", "quality", "width", "height"]
+
+  struct Sheet: Decodable, Sendable {
+    var columns: Int
+    var rows: Int
+    var hasTimes: Bool?
+  }
+
+  var assets: [AssetBody]?
+  var output: String?
+  var time: String?
+  var sheet: Sheet?
+  var format: ImageFormat?
+  var quality: Int?
+  var width: Int?
+  var height: Int?
+
+  /// Throws `.invalid` if it asks for no picture, or for one that there cannot be.
+  var images: ImageRequest {
+    get throws(ProblemDetails) {
+      let times: ImageRequest.Times
+      switch (time, sheet) {
+      case (let time?, nil): times = .list([time])
+      case (nil, let sheet?):
+        let most = ImageRequest.Sheet.most
+        guard (1...most).contains(sheet.columns), (1...most).contains(sheet.rows) else {
+          throw AssetBody.wrong("/sheet", "a contact sheet has 1 to \(most) columns and rows")
+        }
+        times = .count(sheet.columns * sheet.rows)
+      default: throw ProblemDetails(.invalid, "give a time, or the columns and rows of a contact sheet as sheet")
+      }
+      let quality = quality ?? ImageFormat.defaultQuality
+      guard ImageFormat.qualities.contains(quality) else {
+        throw AssetBody.wrong("/quality", "a quality is a number from 1 to 100")
+      }
+      return ImageRequest(
+        times: times, format: format ?? .jpeg, quality: quality, box: try Self.box(width, height),
+        sheet: sheet.map { ImageRequest.Sheet(columns: $0.columns, rows: $0.rows, hasTimes: $0.hasTimes ?? false) })
+    }
+  }
+
+  /// The longest side that may be asked for, in pixels.
+  static let longestSide = 16_384
+
+  private static func box(_ width: Int?, _ height: Int?) throws(ProblemDetails) -> PixelSize? {
+    for (name, side) in [("width", width), ("height", height)] {
+      if let side, !(1...longestSide).contains(side) {
+        throw AssetBody.wrong("/\(name)", "a side is a number from 1 to \(longestSide)")
+      }
+    }
+    if width == nil, height == nil { return nil }
+    return PixelSize(width: width ?? longestSide, height: height ?? longestSide)
+  }
+}
+
 /// The body of a request that describes media.
 struct ProbeBody: RequestBody {
   static let keys = ["assets"]
@@ -105,6 +169,11 @@ struct ProbeBody: RequestBody {
 }
 
 extension DecodedBody {
+  /// The member `document`. Nil: there is none.
+  var documentIfAny: [UInt8]? {
+    get throws(ProblemDetails) { JSONMember.text("document", in: bytes) == nil ? nil : try document }
+  }
+
   /// The member `document` as it was written: an object, or the text of one.
   var document: [UInt8] {
     get throws(ProblemDetails) {

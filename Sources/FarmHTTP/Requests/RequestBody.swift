@@ -3,7 +3,6 @@ import FarmAPI
 import FoundationEssentials
 import HTTPTypes
 import HummingbirdCore
-import NIOCore
 import Wire
 
 /// What the JSON of a request's body may be.
@@ -19,24 +18,25 @@ struct DecodedBody<Body: RequestBody>: Sendable {
   var bytes: [UInt8]
 }
 
-/// Reads the bodies of requests, so many at a time and each within a time and a size.
+/// Reads the bodies of requests within a time, a rate and a size. So many long ones are read at a time, and so many
+/// bodies are answered: a short one is read before it waits for its turn, so that it waits for no slow client.
 struct BodyReader: Sendable {
   /// A document's text takes more bytes as a JSON string, and the members around it some.
   static let longestBody = Submission.longestDocument * 3 / 2 + (4 << 20)
   /// Of a body that has no document.
   static let longestPlainBody = 4 << 20
 
-  /// One that is longer is decoded on a thread of its own.
+  /// One that is longer is decoded on a thread of its own, and waits until it is read on.
   private static let quickBody = 32 << 10
 
-  private let time: Duration
+  private let limits: HTTPLimits
+  private let readers: AsyncSemaphore
   private let slots: AsyncSemaphore
 
-  /// - Parameters:
-  ///   - time: How long a body may take.
-  ///   - most: How many are read and answered at a time. The others wait, and nothing of them is read.
-  init(time: Duration, most: Int) {
-    self.time = time
+  /// - Parameter most: How many long bodies are read at a time, and how many bodies are answered.
+  init(_ limits: HTTPLimits, most: Int) {
+    self.limits = limits
+    readers = AsyncSemaphore(capacity: most)
     slots = AsyncSemaphore(capacity: most)
   }
 
@@ -44,7 +44,7 @@ struct BodyReader: Sendable {
   /// found if it is other JSON than it should be.
   func run<Body: RequestBody>(
     _ call: Call, as type: Body.Type = Body.self, limit: Int = longestBody,
-    _ answer: @Sendable (DecodedBody<Body>) async throws -> Response
+    _ answer: @escaping @Sendable (DecodedBody<Body>) async throws -> Response
   ) async throws -> Response {
     // Stated, because a browser sends bytes without a type for any page.
     let given = call.header(.contentType) ?? "none"
@@ -52,40 +52,43 @@ struct BodyReader: Sendable {
     guard mediaType == "application/json" else {
       throw ProblemDetails(.unsupportedMediaType, "the body must be application/json, not \(given.prefix(128))")
     }
-    if let length = call.header(.contentLength), Int64(length) ?? .max > limit { throw Self.tooLong(limit) }
-    return try await slots.withPermit {
-      let bytes = try await read(call.request, limit)
+    if let length = call.header(.contentLength), Int64(length) ?? .max > limit { throw IncomingBody.tooLong(limit) }
+    let watch = BodyWatch(limits)
+    return try await withThrowingTaskGroup(of: Response?.self) { group in
+      group.addTask {
+        var body = IncomingBody(call, limit: limit, watch)
+        if try await body.read(atMost: Self.quickBody) {
+          watch.end()
+          return try await self.answer(body.bytes, answer)
+        }
+        watch.pause()
+        guard await readers.enter() else { throw CancellationError() }
+        defer { readers.leave() }
+        watch.goOn()
+        _ = try await body.read(atMost: limit)
+        watch.end()
+        return try await self.answer(body.bytes, answer)
+      }
+      group.addTask {
+        try await watch.run()
+        return nil
+      }
+      defer { group.cancelAll() }
+      while let ended = try await group.next() { if let response = ended { return response } }
+      throw CancellationError()
+    }
+  }
+
+  /// Answers in the body's turn.
+  private func answer<Body: RequestBody>(
+    _ bytes: [UInt8], _ answer: @Sendable (DecodedBody<Body>) async throws -> Response
+  ) async throws -> Response {
+    try await slots.withPermit {
       let value: Body =
         if bytes.count <= Self.quickBody { try Self.decode(bytes) } else {
           try await BlockingWork.run(.planning) { try Self.decode(bytes) }
         }
       return try await answer(DecodedBody(value: value, bytes: bytes))
-    }
-  }
-
-  private static func tooLong(_ limit: Int) -> ProblemDetails {
-    ProblemDetails(.tooLarge, "a body has at most \(limit) bytes")
-  }
-
-  private func read(_ request: Request, _ limit: Int) async throws -> [UInt8] {
-    try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
-      group.addTask {
-        var bytes: [UInt8] = []
-        for try await part in request.body {
-          guard bytes.count + part.readableBytes <= limit else { throw Self.tooLong(limit) }
-          bytes.append(contentsOf: part.readableBytesView)
-        }
-        return bytes
-      }
-      group.addTask { [time] in
-        try await Task.sleep(for: time)
-        return nil
-      }
-      defer { group.cancelAll() }
-      guard let bytes = try await group.next() ?? nil else {
-        throw ProblemDetails(.badRequest, "the body has not arrived within \(time.components.seconds) s")
-      }
-      return bytes
     }
   }
 

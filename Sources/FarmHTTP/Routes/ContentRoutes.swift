@@ -16,7 +16,7 @@ struct ContentRoutes: Sendable {
 
   private let farm: FarmService
   private let bodies: BodyReader
-  private let quota: Quota
+  let quota: Quota
 
   init(_ farm: FarmService, _ bodies: BodyReader, _ limits: HTTPLimits) {
     self.farm = farm
@@ -84,7 +84,7 @@ struct ContentRoutes: Sendable {
         throw problem
       }
       do {
-        for try await part in call.request.body {
+        for try await part in call.parts {
           var part = part
           let skips = Int(min(skipped, Int64(part.readableBytes)))
           part.moveReaderIndex(forwardBy: skips)

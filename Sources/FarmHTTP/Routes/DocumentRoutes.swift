@@ -38,6 +38,19 @@ struct DocumentRoutes: Sendable {
         try await bodies.run(call, as: ProbeBody.self, limit: BodyReader.longestPlainBody) { try await probe($0.value) }
       },
       Route(.get, "/v1/presets") { _ in Response(json: Presets(presets: PresetReport.all)) },
+      Route(.post, "/v1/presets") { call in
+        try await bodies.run(call, as: PresetsBody.self) { body in
+          let reports = try await answer(body) { input throws(DocumentError) in try input.reports() }
+          return Response(json: Presets(presets: reports))
+        }
+      },
+      Route(.post, "/v1/presets/{preset}") { call in
+        let name = call.parameter("preset")
+        guard let choice = PresetChoice(name) else { throw ProblemDetails(.notFound, ExportPreset.unknown(name)) }
+        return try await bodies.run(call, as: PresetsBody.self) { body in
+          Response(json: try await answer(body) { input throws(DocumentError) in try input.settings(choice) })
+        }
+      },
     ]
   }
 
@@ -54,14 +67,22 @@ struct DocumentRoutes: Sendable {
     var problems: [Problem]
   }
 
+  /// The output with which a document is examined: one without an output gets the first container that can store what
+  /// it names.
+  /// - Parameter wish: That of the request. Nil: it has none.
+  static func output(of document: [UInt8], _ wish: String?) async throws -> String {
+    let examined = try await BlockingWork.run(.planning) { try? Document.examine(document) }
+    let output = examined?.hasOutputs == true ? "" : wish ?? ""
+    guard output.isEmpty, let examined, examined.lacksOutput else { return output }
+    return examined.provisionalOutput
+  }
+
   private func inspect(_ body: DecodedBody<InspectionBody>) async throws -> Inspected {
     let document = try body.document
     try JobRoutes.check(body.value.segmentDuration)
-    // A document without an output gets the first container that can store what it names.
-    let examined = try await BlockingWork.run(.planning) { try? Document.examine(document) }
-    var output = examined?.hasOutputs == true ? "" : body.value.output ?? ""
-    if output.isEmpty, let examined, examined.lacksOutput { output = examined.provisionalOutput }
-    let (assets, missing) = try await farm.assets(of: Data(document), try body.value.assets.sources, output: output)
+    let output = try await Self.output(of: document, body.value.output)
+    let (assets, missing) = try await farm.assets(
+      of: SubmittedText(document, output: output), try body.value.assets.sources)
     var request = InspectionRequest(document: Data(document), assets: assets)
     request.segmentDuration = body.value.segmentDuration ?? ""
     request.output = output
@@ -98,24 +119,58 @@ struct DocumentRoutes: Sendable {
     return try await BlockingWork.run(.planning) { problems.located(in: document) }
   }
 
+  // MARK: Presets
+
+  /// Answers about the presets of a document, or of media alone.
+  private func answer<R: Sendable>(
+    _ body: DecodedBody<PresetsBody>, _ answer: @escaping @Sendable (PresetInput) throws(DocumentError) -> R
+  ) async throws -> R {
+    let sources = try body.value.assets.sources
+    let document = try body.documentIfAny
+    var input = PresetInput(document: document, descriptions: [:])
+    do {
+      if let document {
+        let (assets, missing) = try await farm.assets(of: SubmittedText(document, output: ""), sources)
+        guard missing.isEmpty else { throw DocumentError(problems: missing) }
+        if !assets.isEmpty { input.descriptions = try await describe(assets) }
+      } else {
+        input.descriptions = try await describe(try await farm.assets(sources))
+      }
+      return try await BlockingWork.run(.planning) { [input] in try answer(input) }
+    } catch let error as DocumentError {
+      throw ProblemDetails(problems: try await located(error.problems, document ?? []))
+    }
+  }
+
   // MARK: Media
 
   private func probe(_ body: ProbeBody) async throws -> Response {
-    let sources = try [AssetBody]?.some(body.assets).sources
-    guard (1...100).contains(sources.count) else { throw ProblemDetails(.invalid, "a request probes 1 to 100 assets") }
+    let descriptions = try await describe(try await farm.assets([AssetBody]?.some(body.assets).sources))
+    return Response(json: descriptions.mapValues { ProbeReport(description: $0) })
+  }
+
+  private func describe(_ assets: [SubmittedAsset]) async throws -> [AssetID: AssetDescription] {
+    let reply = try await farm.inspect(InspectionRequest(assets: assets))
+    guard reply.problems.isEmpty else { throw ProblemDetails(problems: reply.problems) }
+    return reply.descriptions
+  }
+}
+
+extension FarmService {
+  /// Files that a request names without a document.
+  func assets(_ sources: [AssetSource]) async throws -> [SubmittedAsset] {
+    guard (1...100).contains(sources.count) else { throw ProblemDetails(.invalid, "a request names 1 to 100 assets") }
     guard Set(sources.map(\.id)).count == sources.count else {
       throw ProblemDetails(.invalid, "each asset has an id of its own")
     }
     var assets: [SubmittedAsset] = []
     for source in sources {
       switch source.place {
-      case .path(let path): assets.append(try await farm.asset(source.id, path: path, written: path))
+      case .path(let path): assets.append(try await asset(source.id, path: path, written: path))
       case .content(let content):
         assets.append(SubmittedAsset(id: source.id, path: source.id, content: content, file: ""))
       }
     }
-    let reply = try await farm.inspect(InspectionRequest(assets: assets))
-    guard reply.problems.isEmpty else { throw ProblemDetails(problems: reply.problems) }
-    return Response(json: reply.descriptions.mapValues { ProbeReport(description: $0) })
+    return assets
   }
 }

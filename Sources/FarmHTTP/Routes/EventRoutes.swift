@@ -16,7 +16,7 @@ struct EventRoutes: Sendable {
 
   private let farm: FarmService
   private let feed: EventFeed
-  private let quota: Quota
+  let quota: Quota
   private let comment: Duration
 
   init(_ farm: FarmService, _ feed: EventFeed, _ limits: HTTPLimits) {

@@ -7,10 +7,13 @@ import HummingbirdCore
 struct FarmRoutes: Sendable {
   private let farm: FarmService
   private let measurements: Measurements
+  private let open: @Sendable () -> OpenRequests
 
-  init(_ farm: FarmService, _ measurements: Measurements) {
+  /// - Parameter open: What is open of the HTTP face.
+  init(_ farm: FarmService, _ measurements: Measurements, open: @escaping @Sendable () -> OpenRequests) {
     self.farm = farm
     self.measurements = measurements
+    self.open = open
   }
 
   private struct Workers: Encodable {
@@ -33,12 +36,19 @@ struct FarmRoutes: Sendable {
         let health = await farm.health()
         return Response(json: health, status: health.isReady ? .ok : .serviceUnavailable)
       },
-      Route(.get, "/metrics") { _ in
-        // Without the store's answer the others are still of use.
-        let counts = try? await farm.counts()
-        return Response(
-          text: measurements.text(counts), type: "text/plain; version=0.0.4; charset=utf-8")
-      },
+      Route(.get, "/v1/workers/desired") { _ in Response(json: try await farm.demand()) },
+      Route(.get, "/metrics") { _ in try await metrics() },
     ]
+  }
+
+  private func metrics() async throws -> Response {
+    var counts: FarmCounts?
+    do {
+      counts = try await farm.counts()
+    } catch let error as FarmError where error.code == .unavailable {
+      // `sheaf_job_store_up` says so, and the others are still of use.
+    }
+    let text = measurements.text(counts, await farm.ownCounts(), await farm.health(), open())
+    return Response(text: text, type: "text/plain; version=0.0.4; charset=utf-8")
   }
 }

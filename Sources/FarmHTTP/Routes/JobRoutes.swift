@@ -47,6 +47,9 @@ struct JobRoutes: Sendable {
 
   // MARK: Making
 
+  // Its name is a constant that is valid.
+  private static let traceparent = HTTPField.Name("traceparent")!
+
   private func submit(_ call: Call) async throws -> Response {
     let key = try IdempotencyKey(call.header(IdempotencyKey.header))
     guard let key else { return try await submitBody(call, id: "") }
@@ -57,7 +60,8 @@ struct JobRoutes: Sendable {
     try await bodies.run(call, as: SubmissionBody.self) { body in
       let document = try body.document
       let output = body.value.output ?? ""
-      let (assets, missing) = try await farm.assets(of: Data(document), try body.value.assets.sources, output: output)
+      let text = SubmittedText(document, output: output)
+      let (assets, missing) = try await farm.assets(of: text, try body.value.assets.sources)
       var submission = Submission(document: Data(document), assets: assets)
       submission.name = body.value.name ?? ""
       submission.priority = try body.value.jobPriority
@@ -66,13 +70,14 @@ struct JobRoutes: Sendable {
       submission.strict = body.value.strict ?? false
       submission.strictMedia = body.value.strictMedia ?? false
       submission.id = id
+      submission.traceparent = call.header(Self.traceparent)
       try Self.check(body.value.segmentDuration)
       let reply: SubmissionReply
       if missing.isEmpty {
-        reply = try await submitOnce(submission)
+        reply = try await submitOnce(submission, text)
       } else {
         // The document's other problems are reported with those of its files.
-        let examined = try await farm.problems(of: submission)
+        let examined = try await farm.problems(of: submission, text)
         reply = SubmissionReply(
           problems: examined.filter { problem in
             !missing.contains { $0.pointer == problem.pointer }
@@ -91,9 +96,9 @@ struct JobRoutes: Sendable {
     }
   }
 
-  private func submitOnce(_ submission: Submission) async throws -> SubmissionReply {
+  private func submitOnce(_ submission: Submission, _ text: SubmittedText) async throws -> SubmissionReply {
     do {
-      return try await farm.submit(submission)
+      return try await farm.submit(submission, text)
     } catch let error as FarmError where error.code == .conflict {
       throw ProblemDetails(.keyReused, error.message)
     }

@@ -1,31 +1,41 @@
 import CompositionModel
 import Coordinator
 import Digest
+import EditDocument
 import FarmAPI
 import FarmModel
 import FoundationEssentials
 import HTTPTypes
 import HummingbirdCore
+import Wire
 
 /// Still pictures of a job's composition, made on request.
 struct StillRoutes: Sendable {
   private let farm: FarmService
+  private let bodies: BodyReader
   private let quota: Quota
 
-  init(_ farm: FarmService, _ quota: Quota) {
+  init(_ farm: FarmService, _ bodies: BodyReader, _ quota: Quota) {
     self.farm = farm
+    self.bodies = bodies
     self.quota = quota
   }
 
-  /// The longest side that may be asked for, in pixels.
-  private static let longestSide = 16_384
+  private static let longestSide = StillBody.longestSide
 
   var routes: [Route] {
     [
       Route(.get, "/v1/jobs/{job}/stills", query: ["time", "format", "quality", "width", "height"]) { call in
         let request = try Self.request(call.query)
-        return try await quota.run { try await reply(to: call, request) }
-      }
+        return try await quota.run {
+          guard let reply = try await farm.images(request, of: call.job) else { throw JobRoutes.absent(call.job) }
+          guard reply.problems.isEmpty else { throw ProblemDetails(problems: reply.problems) }
+          return try await response(reply.images, request.format)
+        }
+      },
+      Route(.post, "/v1/stills") { call in
+        try await bodies.run(call, as: StillBody.self) { body in try await quota.run { try await make(body) } }
+      },
     ]
   }
 
@@ -46,15 +56,49 @@ struct StillRoutes: Sendable {
       quality: try query.number("quality", in: 1...100) ?? ImageFormat.defaultQuality, box: box)
   }
 
-  private func reply(to call: Call, _ request: ImageRequest) async throws -> Response {
-    guard let reply = try await farm.images(request, of: call.job) else { throw JobRoutes.absent(call.job) }
-    guard reply.problems.isEmpty, let picture = reply.images?.pictures.first else {
-      throw ProblemDetails(problems: reply.problems)
+  /// A picture of a document, or of a media file, without a job.
+  private func make(_ body: DecodedBody<StillBody>) async throws -> Response {
+    let sources = try body.value.assets.sources
+    let images = try body.value.images
+    let document = try body.documentIfAny
+    var request: InspectionRequest
+    var missing: [Problem] = []
+    if let document {
+      let output = try await DocumentRoutes.output(of: document, body.value.output)
+      let found = try await farm.assets(of: SubmittedText(document, output: output), sources)
+      missing = found.problems
+      request = InspectionRequest(document: Data(document), assets: found.assets)
+      request.output = output
+    } else {
+      guard sources.count == 1 else { throw ProblemDetails(.invalid, "give a document, or one asset") }
+      request = InspectionRequest(assets: try await farm.assets(sources))
     }
-    guard let place = picture.place, let digest = SHA256Digest(hex: place.digest) else {
-      throw ProblemDetails(.notFound, picture.error ?? "there is no picture at this time")
+    request.images = images
+    var problems = missing
+    var reply = InspectionReply()
+    do {
+      if missing.isEmpty {
+        reply = try await farm.inspect(request)
+        problems = reply.problems
+      }
+    } catch let error as DocumentError {
+      problems = error.problems
+    }
+    guard problems.isEmpty else {
+      let found = problems
+      throw ProblemDetails(
+        problems: try await BlockingWork.run(.planning) { document.map { found.located(in: $0) } ?? found })
+    }
+    return try await response(reply.images, images.format)
+  }
+
+  /// The one picture of a reply, or its contact sheet.
+  private func response(_ images: ImageReply?, _ format: ImageFormat) async throws -> Response {
+    let picture = images?.sheet ?? images?.pictures.first
+    guard let place = picture?.place, let digest = SHA256Digest(hex: place.digest) else {
+      throw ProblemDetails(.notFound, picture?.error ?? "there is no picture at this time")
     }
     let bytes = try await farm.read(digest, offset: place.offset, length: Int(place.byteCount))
-    return Response(bytes: bytes, type: "image/\(request.format.rawValue)")
+    return Response(bytes: bytes, type: "image/\(format.rawValue)")
   }
 }

@@ -8,6 +8,9 @@ package struct HTTPLimits: Sendable {
   package var stall = Duration.seconds(30)
   /// How long the body of a request may take that is read whole.
   package var body = Duration.seconds(60)
+  /// The fewest bytes a second of a body, once it has taken `bodyGrace`.
+  package var bodyRate = 16 << 10
+  package var bodyGrace = Duration.seconds(5)
   /// The most bytes of a request's header.
   package var header = 32 << 10
   /// Between two comments of a stream of events.
@@ -16,7 +19,7 @@ package struct HTTPLimits: Sendable {
   package var streams = 2000
   /// The uploads that are under way at a time.
   package var uploads = 64
-  /// The bodies that are read and carried out at a time.
+  /// The long bodies that are read at a time, and the bodies that are carried out.
   package var bodies = 16
   /// The inspections that are under way at a time: `check`, `plan`, `probe` and stills.
   package var inspections = 16

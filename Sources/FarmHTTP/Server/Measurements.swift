@@ -58,11 +58,16 @@ final class Measurements: Sendable {
   }
 
   /// The metrics.
-  /// - Parameter farm: Nil: the job store does not answer. Then what is counted in it is left out.
-  func text(_ farm: FarmCounts?) -> String {
+  /// - Parameters:
+  ///   - farm: Nil: the job store does not answer. Then what is counted in it is left out.
+  ///   - health: Whether the coordinator can do its work.
+  func text(_ farm: FarmCounts?, _ own: CoordinatorCounts, _ health: FarmHealth, _ open: OpenRequests) -> String {
     var text = MetricsText()
     text.add("job_store_up", .gauge, "Whether the job store answers.", farm == nil ? 0 : 1)
+    text.add("ready", .gauge, "Whether the coordinator can do its work, as /readyz says.", health.isReady ? 1 : 0)
     if let farm { Self.add(farm, to: &text) }
+    text.add(own)
+    text.add(open)
     let counts = counts.withLock(\.self)
     text.add(
       "jobs_submitted_total", .counter, "Jobs that were submitted to this coordinator.", Double(counts.submitted))
@@ -104,20 +109,11 @@ final class Measurements: Sendable {
     text.add(
       "queue_age_seconds", .gauge, "Time since the submission of the oldest job of which a task could be granted.",
       farm.oldestReadySeconds ?? 0)
-    let paused = farm.workers.count { $0.paused != nil }
     text.add(
-      "workers", .gauge, "Workers that are connected.",
-      [([("paused", "false")], Double(farm.workers.count - paused)), ([("paused", "true")], Double(paused))])
-    text.add(
-      "slots", .gauge, "Tasks that the workers execute at a time.",
-      Double(farm.workers.reduce(0) { $0 + $1.slots }))
-    text.add(
-      "slots_busy", .gauge, "Tasks that the workers have.", Double(farm.workers.reduce(0) { $0 + $1.busy }))
-    if let free = farm.freeBytes {
-      text.add("content_store_free_bytes", .gauge, "Free bytes of the content store's disk.", Double(free))
-    }
-    text.add(
-      "job_store_call_seconds", "Duration of the call that ends leases, which is made once a second.",
-      bounds: DurationHistogram.bounds, counts: farm.storeCalls.counts, sum: farm.storeCalls.sum)
+      "lost_task_wait_seconds", .gauge,
+      "Time for which the task waits that has lost its last lease longest ago and was not granted again.",
+      farm.oldestLostSeconds ?? 0)
+    text.add(farm.workers)
+    text.add(farm.demand)
   }
 }

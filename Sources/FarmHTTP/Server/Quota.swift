@@ -12,6 +12,8 @@ final class Quota: Sendable {
     self.name = name
   }
 
+  var underWay: Int { count.withLock(\.self) }
+
   /// Throws `.tooManyRequests` if as many are under way as may be.
   func run<R>(_ body: () async throws -> R) async throws -> R {
     try begin()

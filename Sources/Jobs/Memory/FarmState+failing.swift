@@ -77,6 +77,7 @@ extension FarmState {
         process: failure.process, ran: now - lease.grantedAt))
     recordAttempt(lease, failure, now: now)
     self[place].task.attempts.dropReleased(keeping: policy.keptReleases)
+    if lease.epoch == self[place].task.epoch { self[place].lost = (lease.epoch, now) }
     let task = self[place].task
     let suspects = task.suspectOn.count
     let message = policy.finalMessage(

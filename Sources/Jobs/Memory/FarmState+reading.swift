@@ -76,12 +76,38 @@ extension FarmState {
 
   package func counts(now: Duration) -> StoreCounts {
     var counts = StoreCounts()
-    for record in jobs where !record.isDeleted && record.job.purpose == .render {
+    for record in jobs where !record.isDeleted {
+      guard record.job.purpose == .render else {
+        if record.job.state.hasEnded { continue }
+        for task in record.tasks where task.task.state == .ready || task.task.state == .running {
+          counts.inspections[task.task.state, default: 0] += 1
+        }
+        continue
+      }
       counts.jobs[record.job.state, default: 0] += 1
       if record.job.state.hasEnded { continue }
       for task in record.tasks { counts.tasks[.init(kind: task.task.kind, state: task.task.state), default: 0] += 1 }
+      for task in record.tasks {
+        guard let work = pacedWork(of: task.task, medianPace: record.medianPace) else { continue }
+        counts.pacedTasks += 1
+        counts.pacedWork += work
+      }
+      for entry in record.tasks {
+        guard let lost = entry.lost, entry.task.state == .ready, entry.task.epoch == lost.epoch,
+          entry.task.epoch > entry.task.retriedAt
+        else { continue }
+        counts.oldestLost = max(counts.oldestLost ?? .zero, now - lost.at)
+      }
       if !record.ready.isEmpty { counts.oldestReady = max(counts.oldestReady ?? .zero, now - record.submitted) }
     }
     return counts
+  }
+
+  /// Nil if it is not known how long the task takes, or it need not be executed now.
+  private func pacedWork(of task: RenderTask, medianPace: Double?) -> Double? {
+    guard let medianPace, task.kind == .video, task.state == .ready || task.state == .running else { return nil }
+    let place = task.state == .running ? place(of: task.id) : nil
+    let progress = place.flatMap { leases[leases(at: $0)].map(\.progress).max() } ?? 0
+    return policy.work(cost: task.cost, medianPace: medianPace, progress: progress, of: task.work)
   }
 }

@@ -67,6 +67,8 @@ struct TaskRecord: Sendable {
   var task: RenderTask
   /// The end of the task's back-off. Nil if there was none.
   var notBefore: Duration?
+  /// The last lease that ended without a result, and when. Nil: none has.
+  var lost: (epoch: Int64, at: Duration)?
 }
 
 struct LeaseRecord: Sendable {

@@ -130,6 +130,10 @@ package protocol JobStore: Journal, WebhookStore {
   /// not ended. Inspections are not counted.
   func counts() async throws(JobStoreError) -> StoreCounts
 
+  /// How long this process's calls took that have succeeded, by the connection that carried them out. Empty: there are
+  /// no connections.
+  var calls: [String: DurationHistogram] { get }
+
   // MARK: Leases
 
   /// Grants leases of `ready` tasks to workers of one build. Each element of `slots` is one free slot of a worker, so a
@@ -218,6 +222,8 @@ package protocol JobStore: Journal, WebhookStore {
 }
 
 extension JobStore {
+  package var calls: [String: DurationHistogram] { [:] }
+
   /// The newest jobs of one purpose.
   package func summaries(_ purpose: JobPurpose, limit: Int) async throws(JobStoreError) -> [JobSummary] {
     try await summaries(purpose, limit: limit, after: nil, filter: JobFilter())

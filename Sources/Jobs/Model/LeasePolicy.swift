@@ -127,6 +127,13 @@ extension LeasePolicy {
     running >= shortestSlow && Self.measurableCosts.contains(cost)
       && Double(running.microseconds) > slowness * medianPace * cost
   }
+
+  /// What is left of a task at a median pace, in whole microseconds. Nil if its cost cannot be measured.
+  func work(cost: Double, medianPace: Double, progress: Int64, of work: Int64) -> Double? {
+    guard Self.measurableCosts.contains(cost) else { return nil }
+    let left = Double(max(work - progress, 0)) / Double(max(work, 1))
+    return (medianPace * cost * (work == 0 ? 1 : left)).rounded(.toNearestOrEven)
+  }
 }
 
 extension Duration {

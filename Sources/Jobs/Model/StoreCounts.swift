@@ -18,6 +18,15 @@ package struct StoreCounts: Sendable, Hashable {
   package var tasks: [Group: Int64] = [:]
   /// The time since the submission of the oldest job that has a ready task. Nil: none has.
   package var oldestReady: Duration?
+  /// The time since the end of the lease of the ready task that has lost its last lease longest ago. Nil: none has.
+  package var oldestLost: Duration?
+  /// The ready and running video tasks of the jobs whose median pace is known.
+  package var pacedTasks: Int64 = 0
+  /// What these take at that pace, of a running one what is left, in microseconds.
+  package var pacedWork = 0.0
+
+  /// The ready and running tasks of inspections, which are not counted in `tasks`.
+  package var inspections: [TaskState: Int64] = [:]
 
   package init() {}
 }

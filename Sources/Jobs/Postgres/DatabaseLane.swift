@@ -1,3 +1,4 @@
+import FarmModel
 import Synchronization
 import SystemSupport
 
@@ -15,6 +16,7 @@ actor DatabaseLane {
   private let outage: ConnectFailure
   private let cutoff: Cutoff
   private let thread: SerialThread
+  private let durations = Mutex(DurationHistogram(bounds: DurationHistogram.calls))
   private var connection: Connection?
   /// The last operation that waited for a lock for too long.
   private var blocked: (error: JobStoreError, at: ContinuousClock.Instant)?
@@ -42,6 +44,9 @@ actor DatabaseLane {
     Task { await self.disconnect() }
   }
 
+  /// How long the operations took that have succeeded, without their waits for their turns.
+  nonisolated var calls: DurationHistogram { durations.withLock(\.self) }
+
   private func disconnect() {
     connection = nil
   }
@@ -59,10 +64,13 @@ actor DatabaseLane {
   ) throws(JobStoreError) -> Value {
     if let blocked, blocked.at > start, .now - start >= Connection.lockTimeout { throw blocked.error }
     var attempt = 1
+    let begin = ContinuousClock.now
     while true {
       let connection = try connected()
       do {
-        return try operation(connection)
+        let value = try operation(connection)
+        durations.withLock { $0.add(.now - begin) }
+        return value
       } catch {
         guard !cutoff.isCut else {
           self.connection = nil

@@ -55,7 +55,8 @@ extension PostgresJobStore {
   package func counts() async throws(JobStoreError) -> StoreCounts {
     try await bulk.perform { (connection) throws(JobStoreError) in
       let results = try connection.pipeline([
-        (.beginSnapshot, []), (.jobCounts, []), (.taskCounts, []), (.oldestReady, []), (.commit, []),
+        (.beginSnapshot, []), (.jobCounts, []), (.taskCounts, []), (.oldestReady, []), (.pacedWork, []),
+        (.inspectionCounts, []), (.oldestLost, []), (.commit, []),
       ])
       var counts = StoreCounts()
       _ = try results[1].map { (fields) throws(JobStoreError) in
@@ -66,6 +67,13 @@ extension PostgresJobStore {
         counts.tasks[group] = try fields.long()
       }
       if var fields = results[3].first { counts.oldestReady = try fields.optionalLong().map { .microseconds($0) } }
+      if var fields = results[4].first {
+        (counts.pacedTasks, counts.pacedWork) = (try fields.long(), try fields.double())
+      }
+      _ = try results[5].map { (fields) throws(JobStoreError) in
+        counts.inspections[try fields.named("task state")] = try fields.long()
+      }
+      if var fields = results[6].first { counts.oldestLost = try fields.optionalLong().map { .microseconds($0) } }
       return counts
     }
   }
@@ -205,6 +213,37 @@ extension Statement {
     SELECT (extract(epoch FROM sheaf.now() - min(submitted_at)) * 1000000)::bigint FROM sheaf.job
     WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render'
       AND EXISTS (SELECT FROM sheaf.task WHERE task.job = job.number AND task.state = 'ready')
+    """)
+
+  fileprivate static let inspectionCounts = Statement(
+    "inspection_counts",
+    """
+    SELECT task.state, count(*) FROM sheaf.job JOIN sheaf.task ON task.job = job.number
+    WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'inspection'
+      AND task.state IN ('ready', 'running') GROUP BY task.state
+    """)
+  fileprivate static let oldestLost = Statement(
+    "oldest_lost",
+    """
+    SELECT (extract(epoch FROM sheaf.now() - min(attempt.ended_at)) * 1000000)::bigint
+    FROM sheaf.job JOIN sheaf.task ON task.job = job.number
+      JOIN sheaf.attempt ON attempt.job = task.job AND attempt.ordinal = task.ordinal AND attempt.epoch = task.epoch
+    WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' AND task.state = 'ready'
+      AND task.epoch > task.retried_at
+    """)
+
+  /// `LeasePolicy.work` of each task, in SQL.
+  fileprivate static let pacedWork = Statement(
+    "paced_work",
+    """
+    SELECT count(*), coalesce(sum(round(job.median_pace * task.cost * CASE WHEN task.work = 0 THEN 1 ELSE
+      greatest(task.work - coalesce(CASE WHEN task.state = 'running' THEN
+        (SELECT max(progress) FROM sheaf.lease WHERE lease.job = task.job AND lease.ordinal = task.ordinal) END, 0), 0
+      )::double precision / task.work END)), 0)
+    FROM sheaf.job JOIN sheaf.task ON task.job = job.number
+    WHERE job.state = 'rendering' AND purpose = 'render' AND median_pace IS NOT NULL AND task.kind = 'video'
+      AND task.state IN ('ready', 'running')
+      AND task.cost BETWEEN \(LeasePolicy.measurableCosts.lowerBound) AND \(LeasePolicy.measurableCosts.upperBound)
     """)
 
   /// The name of a worker, for people: its id if it was never registered, or not for long.

@@ -1,4 +1,4 @@
-import FarmModel
+package import FarmModel
 import SystemSupport
 
 /// A farm's state in PostgreSQL, shared by any number of coordinators.
@@ -74,6 +74,10 @@ package final class PostgresJobStore: JobStore {
   }
 
   package func changes() -> AsyncStream<Void> { streams.add() }
+
+  package var calls: [String: DurationHistogram] {
+    ["heartbeats": heartbeats.calls, "claims": claims.calls, "results": results.calls, "bulk": bulk.calls]
+  }
 }
 
 extension Result where Failure == JobStoreError {

@@ -838,6 +838,9 @@ package nonisolated struct Sheaf_Grant: Sendable {
   /// Frames, samples or bytes: what the task's progress counts up to.
   package var work: UInt64 = 0
 
+  /// The job's place in a trace, as the header of W3C Trace Context, for logs; empty if it has none.
+  package var traceparent: String = String()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1480,6 +1483,12 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
   package var waitReason: String {
     get {_storage._waitReason}
     set {_uniqueStorage()._waitReason = newValue}
+  }
+
+  /// The id of the job's trace, as the logs have it. Only in the status of one job.
+  package var trace: String {
+    get {_storage._trace}
+    set {_uniqueStorage()._trace = newValue}
   }
 
   /// The build that the job is bound to; empty until it is planned.
@@ -2941,7 +2950,7 @@ nonisolated extension Sheaf_Lease: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension Sheaf_Grant: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Grant"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{1}kind\0\u{1}job\0\u{1}payload\0\u{1}inputs\0\u{1}work\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{1}kind\0\u{1}job\0\u{1}payload\0\u{1}inputs\0\u{1}work\0\u{2}\u{e}traceparent\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2955,6 +2964,7 @@ nonisolated extension Sheaf_Grant: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 4: try { try decoder.decodeSingularBytesField(value: &self.payload) }()
       case 5: try { try decoder.decodeRepeatedMessageField(value: &self.inputs) }()
       case 6: try { try decoder.decodeSingularUInt64Field(value: &self.work) }()
+      case 20: try { try decoder.decodeSingularStringField(value: &self.traceparent) }()
       default: break
       }
     }
@@ -2983,6 +2993,9 @@ nonisolated extension Sheaf_Grant: SwiftProtobuf.Message, SwiftProtobuf._Message
     if self.work != 0 {
       try visitor.visitSingularUInt64Field(value: self.work, fieldNumber: 6)
     }
+    if !self.traceparent.isEmpty {
+      try visitor.visitSingularStringField(value: self.traceparent, fieldNumber: 20)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2993,6 +3006,7 @@ nonisolated extension Sheaf_Grant: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.payload != rhs.payload {return false}
     if lhs.inputs != rhs.inputs {return false}
     if lhs.work != rhs.work {return false}
+    if lhs.traceparent != rhs.traceparent {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3921,7 +3935,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{c}\u{3}\u{1}\u{c} \u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{c}\u{3}\u{1}\u{c} \u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -3941,6 +3955,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _priority: Int32 = 0
     var _waitsFor: String = String()
     var _waitReason: String = String()
+    var _trace: String = String()
     var _build: String = String()
     var _filesDone: UInt32 = 0
     var _filesTotal: UInt32 = 0
@@ -3983,6 +3998,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _priority = source._priority
       _waitsFor = source._waitsFor
       _waitReason = source._waitReason
+      _trace = source._trace
       _build = source._build
       _filesDone = source._filesDone
       _filesTotal = source._filesTotal
@@ -4048,6 +4064,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 40: try { try decoder.decodeSingularInt64Field(value: &_storage._submittedAt) }()
         case 41: try { try decoder.decodeSingularInt64Field(value: &_storage._endedAt) }()
         case 42: try { try decoder.decodeSingularInt64Field(value: &_storage._renderingSince) }()
+        case 50: try { try decoder.decodeSingularStringField(value: &_storage._trace) }()
         default: break
         }
       }
@@ -4156,6 +4173,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       try { if let v = _storage._renderingSince {
         try visitor.visitSingularInt64Field(value: v, fieldNumber: 42)
       } }()
+      if !_storage._trace.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._trace, fieldNumber: 50)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -4182,6 +4202,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._priority != rhs_storage._priority {return false}
         if _storage._waitsFor != rhs_storage._waitsFor {return false}
         if _storage._waitReason != rhs_storage._waitReason {return false}
+        if _storage._trace != rhs_storage._trace {return false}
         if _storage._build != rhs_storage._build {return false}
         if _storage._filesDone != rhs_storage._filesDone {return false}
         if _storage._filesTotal != rhs_storage._filesTotal {return false}

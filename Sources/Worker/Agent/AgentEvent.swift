@@ -15,6 +15,8 @@ struct TaskGrant: Sendable, Hashable {
   var kind: String
   /// For logs.
   var job = ""
+  /// For logs: the id of the job's trace; empty if it has none.
+  var trace = ""
   /// A `TaskPayload` as JSON, which only the task process reads.
   var payload: [UInt8]
   var inputs: [InputContent]

@@ -80,7 +80,8 @@ extension TaskGrant {
       inputs.append(InputContent(content: content, path: input.path))
     }
     self.init(
-      lease: try Lease(grant.lease), kind: "\(grant.kind)", job: grant.job, payload: Array(grant.payload),
+      lease: try Lease(grant.lease), kind: "\(grant.kind)", job: grant.job,
+      trace: TraceContext(grant.traceparent)?.traceID ?? "", payload: Array(grant.payload),
       inputs: inputs, work: grant.work, isFilm: grant.kind == .stitch)
   }
 }

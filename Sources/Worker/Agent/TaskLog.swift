@@ -6,6 +6,7 @@ struct TaskLog {
   private struct Entry {
     var kind: String
     var job: String
+    var trace: String
     var start: ContinuousClock.Instant
   }
 
@@ -20,7 +21,7 @@ struct TaskLog {
   mutating func record(_ effect: AgentEffect, at now: ContinuousClock.Instant) {
     switch effect {
     case .start(_, let grant):
-      entries[grant.lease] = Entry(kind: grant.kind, job: grant.job, start: now)
+      entries[grant.lease] = Entry(kind: grant.kind, job: grant.job, trace: grant.trace, start: now)
       logger.info("task started", metadata: metadata(of: grant.lease, at: nil))
     case .sendFailure(let lease, let failure): end(lease, failure, at: now)
     default: break
@@ -48,6 +49,7 @@ struct TaskLog {
     guard entries[lease] != nil else { return }
     var metadata = metadata(of: lease, at: now)
     metadata["reason"] = "\(failure.message)"
+    logLines(of: failure.process, lease)
     if let process = failure.process {
       metadata[process.signal == 0 ? "exit code" : "signal"] =
         "\(process.signal == 0 ? process.exitCode : process.signal)"
@@ -62,10 +64,20 @@ struct TaskLog {
     entries[lease] = nil
   }
 
+  /// What the task process has written last, each line with its task and trace.
+  private func logLines(of process: ProcessEnd?, _ lease: Lease) {
+    for line in (process?.log ?? "").split(whereSeparator: \.isNewline) {
+      var metadata = metadata(of: lease, at: nil)
+      metadata["line"] = "\(line)"
+      logger.notice("task process wrote", metadata: metadata)
+    }
+  }
+
   private func metadata(of lease: Lease, at now: ContinuousClock.Instant?) -> Logger.Metadata {
     guard let entry = entries[lease] else { return [:] }
     var metadata: Logger.Metadata = ["task": "\(lease.task)", "kind": "\(entry.kind)"]
     if !entry.job.isEmpty { metadata["job"] = "\(entry.job)" }
+    if !entry.trace.isEmpty { metadata["trace"] = "\(entry.trace)" }
     if let now {
       let milliseconds = (now - entry.start) / .milliseconds(1)
       metadata["seconds"] = "\((milliseconds / 100).rounded() / 10)"
