@@ -242,6 +242,32 @@ def actions(page, farm):
     expect(page.locator(".task-row .state", has_text="running").first).to_be_visible()
 
 
+def readings(page, farm):
+    """Video tasks are read again when an event says that something changed, and not before."""
+    read, then, stitched = page.evaluate("""async () => {
+      const { JobTasks } = await import("/assets/task-watch.js");
+      const { api } = await import("/assets/api.js");
+      const real = api.tasks;
+      let kind = "video";
+      api.tasks = async () => ({ tasks: [{ ordinal: 0, kind, state: "running", attempts: [] }] });
+      const tasks = new JobTasks("j", () => {});
+      await tasks.load();
+      const read = tasks.timer !== null;
+      tasks.take({ event: "taskFailed", ordinal: 0, job: "j" });
+      const then = tasks.timer !== null;
+      kind = "stitch";
+      await tasks.load();
+      const stitched = tasks.timer !== null;
+      tasks.end();
+      api.tasks = real;
+      return [read, then, stitched];
+    }""")
+    assert (read, then, stitched) == (False, True, True)
+    reading = f"/v1/jobs/{shown_job(page)}/tasks"
+    with page.expect_request(lambda request: request.url.endswith(reading)):
+        pass
+
+
 def killed_worker(page, farm):
     """The bar of a killed worker ends, and its segment goes elsewhere."""
     job = shown_job(page)
@@ -277,5 +303,5 @@ def deletion(page, farm):
     assert page.locator(f"a[href='#/jobs/{job}']").count() == 0
 
 
-ALL = [token, digests, mistakes, submission, film, trace, accessibility, measure_many_segments, actions, killed_worker,
-       lost_coordinator, deletion]
+ALL = [token, digests, mistakes, submission, film, trace, accessibility, measure_many_segments, actions, readings,
+       killed_worker, lost_coordinator, deletion]
