@@ -163,11 +163,44 @@ def trace(page, farm):
     with page.expect_download() as download:
         page.get_by_role("button", name="Export trace").click()
     events = json.loads(pathlib.Path(download.value.path()).read_text())
-    bars = [event for event in events if event["ph"] == "X"]
+    bars = check_trace(events)
     assert any(event["name"].startswith("frames ") for event in bars)
-    assert all(event["dur"] >= 0 and event["pid"] > 0 and event["ts"] > 1e15 for event in bars)
+    assert all(event["ts"] > 1e15 for event in bars)
     names = {event["args"]["name"] for event in events if event["name"] == "process_name"}
     assert names == {"alder", "birch"}, names
+    # Bars that touch between two microseconds, two at a time in one lane, one that runs, and a pause.
+    made = page.evaluate("""async () => {
+      const { chromeTrace } = await import("/assets/trace.js");
+      const bar = (start, end, lane) => ({
+        job: "j", ordinal: 0, label: "", worker: "w", start, end, outcome: "done", reason: null, lane, isBackup: false,
+      });
+      const workers = new Map([["w", { pauses: [{ start: 102, end: null, reason: "disk" }] }]]);
+      const attempts = [bar(103.0000017, 104.0000034, 0), bar(100.0000014, 103.0000017, 0), bar(101, 102, 0),
+        bar(110, null, 1)];
+      return chromeTrace({ attempts, workers }, 109, job => job);
+    }""")
+    assert [(bar["ts"], bar["dur"], bar["tid"]) for bar in check_trace(made)] == [
+        (100_000_001, 3_000_001, 1), (101_000_000, 1_000_000, 2), (102_000_000, 7_000_000, 0),
+        (103_000_002, 1_000_001, 1), (110_000_000, 0, 2)], made
+
+
+def check_trace(events):
+    """Checks events by the rules of the Trace Event Format, and returns those that are complete."""
+    numbers = [event[key] for event in events for key in ["ts", "pid", "tid"]]
+    assert all(type(number) is int and number >= 0 for number in numbers)
+    bars = [event for event in events if event["ph"] == "X"]
+    assert len(bars) > 0 and {event["ph"] for event in events} == {"M", "X"}
+    assert all(type(event["dur"]) is int and event["dur"] >= 0 for event in bars)
+    assert [event["ts"] for event in events] == sorted(event["ts"] for event in events)
+    named = [(event["name"], event["pid"], event["tid"]) for event in events if event["ph"] == "M"]
+    assert len(named) == len(set(named))
+    ends = {}
+    for event in bars:
+        thread = (event["pid"], event["tid"])
+        assert ("thread_name", *thread) in named and ("process_name", event["pid"], 0) in named, event
+        assert event["ts"] >= ends.get(thread, 0), f"{event} overlaps the bar before it"
+        ends[thread] = event["ts"] + event["dur"]
+    return bars
 
 
 def accessibility(page, farm):
@@ -209,6 +242,32 @@ def actions(page, farm):
     expect(page.locator(".task-row .state", has_text="running").first).to_be_visible()
 
 
+def readings(page, farm):
+    """Video tasks are read again when an event says that something changed, and not before."""
+    read, then, stitched = page.evaluate("""async () => {
+      const { JobTasks } = await import("/assets/task-watch.js");
+      const { api } = await import("/assets/api.js");
+      const real = api.tasks;
+      let kind = "video";
+      api.tasks = async () => ({ tasks: [{ ordinal: 0, kind, state: "running", attempts: [] }] });
+      const tasks = new JobTasks("j", () => {});
+      await tasks.load();
+      const read = tasks.timer !== null;
+      tasks.take({ event: "taskFailed", ordinal: 0, job: "j" });
+      const then = tasks.timer !== null;
+      kind = "stitch";
+      await tasks.load();
+      const stitched = tasks.timer !== null;
+      tasks.end();
+      api.tasks = real;
+      return [read, then, stitched];
+    }""")
+    assert (read, then, stitched) == (False, True, True)
+    reading = f"/v1/jobs/{shown_job(page)}/tasks"
+    with page.expect_request(lambda request: request.url.endswith(reading)):
+        pass
+
+
 def killed_worker(page, farm):
     """The bar of a killed worker ends, and its segment goes elsewhere."""
     job = shown_job(page)
@@ -244,5 +303,5 @@ def deletion(page, farm):
     assert page.locator(f"a[href='#/jobs/{job}']").count() == 0
 
 
-ALL = [token, digests, mistakes, submission, film, trace, accessibility, measure_many_segments, actions, killed_worker,
-       lost_coordinator, deletion]
+ALL = [token, digests, mistakes, submission, film, trace, accessibility, measure_many_segments, actions, readings,
+       killed_worker, lost_coordinator, deletion]

@@ -49,10 +49,11 @@ export function showJob(parent, id) {
   });
   setHidden(filmPanel, true);
 
+  let shown = null;
   /** The job itself has what the list's statuses leave out: damage, warnings and outputs. */
   const load = async () => {
     try {
-      takeJob(await api.job(id));
+      shown = takeJob(await api.job(id));
       isCurrent = true;
       update();
       tasks.load();
@@ -70,6 +71,11 @@ export function showJob(parent, id) {
     if (job && known !== job.state) {
       if (known !== null) load();
       known = job.state;
+    }
+    // The stream sends a job again when its tasks have gone on.
+    if (job && job !== shown) {
+      shown = job;
+      tasks.loadSoon();
     }
     update();
   });

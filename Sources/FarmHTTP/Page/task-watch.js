@@ -32,13 +32,14 @@ export class JobTasks {
       if (this.hasEnded) return;
       this.tasks = tasks;
       this.onChange(tasks);
-      // Nothing else says how far a running task is.
-      if (tasks.some(task => task.state === "running")) this.loadSoon();
+      // The job's status counts the frames of video tasks alone: nothing else says how far another task is.
+      if (tasks.some(task => task.state === "running" && task.kind !== "video")) this.loadSoon();
     } catch {
       // What is shown stays; the next event reads again.
     }
   }
 
+  /** Reads again, but not within the pause after the last reading. */
   loadSoon() {
     if (this.timer !== null || this.hasEnded) return;
     const pause = this.tasks.length > manyTasks ? pauseOfManyTasks : shortestPause;

@@ -1,29 +1,14 @@
-// Workers as rows of slots, and attempts as bars over time, on a canvas that draws only what is seen.
+// Workers as rows of slots, and attempts as bars over time, on a canvas: what is seen of it, and moving there.
 
 import { element, fitCanvas, hideTip, showTip } from "./dom.js";
-import { duration, endWords, kindOfLabel, localTime } from "./format.js";
+import { duration, endWords, localTime } from "./format.js";
 import { farm, now } from "./state.js";
 import { colours, onTheme } from "./theme.js";
+import { axis, laneHeight, paintTimeline } from "./timeline-painting.js";
 
-const axis = 22;
-const laneHeight = 18;
 const gap = 10;
 const shortestSpan = 2;
 const longestSpan = 7 * 86_400;
-const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200,
-  86_400];
-
-/** The colour of an attempt says how it ended, or what it makes. */
-export function barColour(attempt, palette) {
-  switch (attempt.outcome) {
-    case "running": return palette.accent;
-    case "done": return kindOfLabel(attempt.label) === "video" ? palette.done : palette.other;
-    case "superseded":
-    case "stopped":
-    case "unknown": return palette.waiting;
-    default: return palette.bad;
-  }
-}
 
 export class Timeline {
   constructor() {
@@ -121,113 +106,9 @@ export class Timeline {
     const scale = (width - labels) / this.span;
     const x = time => labels + (time - left) * scale;
     this.geometry = { x, left, right, scale, labels, rows, width, height };
-    context.clearRect(0, 0, width, height);
-    context.font = `12px ${palette.font}`;
-    context.textBaseline = "middle";
-    context.save();
-    context.beginPath();
-    context.rect(0, axis, width, height - axis);
-    context.clip();
-    this.paintRows(context, palette, rows);
-    context.restore();
-    this.paintGrid(context, palette);
-    this.paintBars(context, palette, rows);
-    this.paintPresent(context, palette);
-  }
-
-  paintRows(context, palette, rows) {
-    const { width, height, labels, x, left } = this.geometry;
-    for (const row of rows) {
-      const top = row.top - this.scroll;
-      if (top > height || top + row.height < axis) continue;
-      context.fillStyle = palette.zebra;
-      for (let lane = 0; lane < row.lanes; lane += 1) {
-        context.fillRect(labels, top + lane * laneHeight + 1, width - labels, laneHeight - 2);
-      }
-      for (const pause of row.pauses) {
-        const start = Math.max(x(pause.start), labels);
-        const end = Math.min(x(pause.end ?? now()), width);
-        if (end > start && (pause.end ?? Infinity) > left) hatch(context, start, top, end - start, row.height, palette.warn);
-      }
-      context.fillStyle = row.status ? palette.text : palette.dim;
-      context.fillText(clipped(context, row.name, labels - 14), 2, top + laneHeight / 2 + 1);
-      if (row.height > laneHeight) {
-        context.fillStyle = row.status?.paused ? palette.warn : palette.dim;
-        const words = row.status ? row.status.paused ? "paused" : `${Math.min(row.status.busy, row.status.slots)} of ${row.status.slots}` : "gone";
-        context.fillText(words, 2, top + laneHeight * 1.5);
-      }
-    }
-  }
-
-  paintBars(context, palette, rows) {
-    const { labels, width, height, x, left, right } = this.geometry;
-    const byName = new Map(rows.map(row => [row.name, row]));
-    const present = now();
-    this.boxes = [];
-    context.save();
-    context.beginPath();
-    context.rect(labels, axis, width - labels, height - axis);
-    context.clip();
-    for (const attempt of farm.log.attempts) {
-      const end = attempt.end ?? present;
-      if (end < left || attempt.start > right) continue;
-      const row = byName.get(attempt.worker);
-      if (!row) continue;
-      const top = row.top - this.scroll + Math.min(attempt.lane, row.lanes - 1) * laneHeight + 2;
-      if (top > height || top + laneHeight < axis) continue;
-      const start = Math.max(x(attempt.start), labels - 2);
-      const box = { attempt, x: start, y: top, width: Math.max(2, x(end) - start), height: laneHeight - 4 };
-      this.boxes.push(box);
-      this.paintBar(context, palette, box);
-    }
-    context.restore();
-  }
-
-  paintBar(context, palette, { attempt, x, y, width, height }) {
-    const isOther = this.job !== null && attempt.job !== this.job;
-    context.globalAlpha = isOther ? 0.25 : 1;
-    context.fillStyle = barColour(attempt, palette);
-    // A gap keeps neighbours apart.
-    context.fillRect(x, y, Math.max(1.5, width - 1), height);
-    if (attempt.isBackup) {
-      context.fillStyle = palette.panel;
-      context.fillRect(x, y + height - 4, Math.max(1.5, width - 1), 2);
-    }
-    if (attempt === this.hovered) {
-      context.strokeStyle = palette.text;
-      context.lineWidth = 1.5;
-      context.strokeRect(x + 0.5, y + 0.5, Math.max(2, width - 2), height - 1);
-    }
-    if (width > 64) {
-      context.fillStyle = palette.panel;
-      const frames = /frames (\d+\.\.\d+)/.exec(attempt.label);
-      context.fillText(clipped(context, frames ? frames[1] : attempt.label, width - 12), x + 5, y + height / 2 + 0.5);
-    }
-    context.globalAlpha = 1;
-  }
-
-  /** The times: lines under the bars, and their texts above. */
-  paintGrid(context, palette) {
-    const { width, height, x, left, right, labels } = this.geometry;
-    const step = steps.find(candidate => candidate * this.geometry.scale >= 76) ?? 86_400;
-    const offset = new Date(left * 1000).getTimezoneOffset() * 60;
-    context.textAlign = "center";
-    for (let time = Math.ceil((left - offset) / step) * step + offset; time <= right; time += step) {
-      const place = x(time);
-      context.fillStyle = palette.line;
-      context.fillRect(Math.round(place), axis - 4, 1, height);
-      context.fillStyle = palette.dim;
-      if (place > labels + 28 && place < width - 28) context.fillText(tickText(time, step), place, axis / 2 - 1);
-    }
-    context.textAlign = "left";
-  }
-
-  paintPresent(context, palette) {
-    const { width, height, x, labels } = this.geometry;
-    const edge = x(now());
-    if (edge < labels || edge > width) return;
-    context.fillStyle = palette.accent;
-    context.fillRect(Math.round(edge), axis - 6, 1.5, height);
+    this.boxes = paintTimeline(context, palette, {
+      ...this.geometry, scroll: this.scroll, job: this.job, hovered: this.hovered,
+    });
   }
 
   // Moving
@@ -348,37 +229,4 @@ export function describe(attempt) {
     `${endWords(attempt.outcome)}, ${lasted} from ${localTime(attempt.start)}`,
     ...(attempt.reason ? [attempt.reason] : []),
   ];
-}
-
-function tickText(time, step) {
-  const date = new Date(time * 1000);
-  if (step < 1) return `${date.getSeconds()}.${Math.floor(date.getMilliseconds() / 100)}`;
-  const options = step >= 86_400
-    ? { month: "short", day: "numeric" }
-    : { hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...(step < 60 ? { second: "2-digit" } : {}) };
-  return new Intl.DateTimeFormat(undefined, options).format(date);
-}
-
-function clipped(context, text, width) {
-  if (context.measureText(text).width <= width) return text;
-  let short = text.slice(0, Math.max(1, Math.floor(width / 5)));
-  while (short.length > 1 && context.measureText(`${short}…`).width > width) short = short.slice(0, -1);
-  return width < 14 ? "" : `${short}…`;
-}
-
-function hatch(context, x, y, width, height, colour) {
-  context.save();
-  context.beginPath();
-  context.rect(x, y, width, height);
-  context.clip();
-  context.strokeStyle = colour;
-  context.globalAlpha = 0.5;
-  context.lineWidth = 1;
-  context.beginPath();
-  for (let place = x - height - (x % 7); place < x + width; place += 7) {
-    context.moveTo(place, y + height);
-    context.lineTo(place + height, y);
-  }
-  context.stroke();
-  context.restore();
 }

@@ -2,33 +2,24 @@
 
 import { endWords } from "./format.js";
 
+/** Thread 0 of each process has the worker's pauses. */
+const pauseThread = 0;
+
 /**
  * @param {AttemptLog} log
  * @param {number} time The present, in seconds since 1970: where bars end that run.
  * @param {(job: string) => string} nameOf
- * @returns {object[]} Events of the trace's JSON array.
+ * @returns {object[]} Events of the trace's JSON array: the names, then the bars by their beginning.
  */
 export function chromeTrace(log, time, nameOf) {
-  const events = [];
-  const processes = new Map();
   const names = [...new Set([...log.workers.keys(), ...log.attempts.map(attempt => attempt.worker)])].sort();
-  for (const name of names) {
-    const pid = processes.size + 1;
-    processes.set(name, pid);
-    events.push({ ph: "M", name: "process_name", pid, tid: 0, args: { name } });
-  }
-  const microseconds = seconds => Math.round(seconds * 1e6);
-  const slots = new Set();
-  for (const attempt of log.attempts) {
-    const pid = processes.get(attempt.worker);
-    const tid = attempt.lane + 1;
-    if (!slots.has(`${pid}/${tid}`)) {
-      slots.add(`${pid}/${tid}`);
-      events.push({ ph: "M", name: "thread_name", pid, tid, args: { name: `slot ${tid}` } });
-    }
-    events.push({
-      ph: "X", name: attempt.label || `task ${attempt.ordinal}`, cat: attempt.outcome, pid, tid,
-      ts: microseconds(attempt.start), dur: microseconds((attempt.end ?? time) - attempt.start),
+  const processes = new Map(names.map((name, index) => [name, new Process(name, index + 1)]));
+  for (const attempt of [...log.attempts].sort((a, b) => a.start - b.start)) {
+    const process = processes.get(attempt.worker);
+    const range = rangeOf(attempt, time);
+    process.bars.push({
+      ph: "X", name: attempt.label || `task ${attempt.ordinal}`, cat: attempt.outcome, pid: process.pid,
+      tid: process.thread(attempt.lane, range), ...range,
       args: {
         job: attempt.job, name: nameOf(attempt.job), task: attempt.ordinal, end: endWords(attempt.outcome),
         ...(attempt.isBackup ? { backup: true } : {}), ...(attempt.reason ? { reason: attempt.reason } : {}),
@@ -36,14 +27,50 @@ export function chromeTrace(log, time, nameOf) {
     });
   }
   for (const [name, worker] of log.workers) {
+    const process = processes.get(name);
     for (const pause of worker.pauses) {
-      events.push({
-        ph: "X", name: "paused", cat: "pause", pid: processes.get(name), tid: 0, ts: microseconds(pause.start),
-        dur: microseconds((pause.end ?? time) - pause.start), args: { reason: pause.reason },
+      process.bars.push({
+        ph: "X", name: "paused", cat: "pause", pid: process.pid, tid: pauseThread, ...rangeOf(pause, time),
+        args: { reason: pause.reason },
       });
     }
   }
-  return events;
+  const all = [...processes.values()];
+  const bars = all.flatMap(process => process.bars).sort((a, b) => a.ts - b.ts);
+  return [...all.flatMap(process => process.names()), ...bars];
+}
+
+/** Both ends are rounded, so that a bar that ends where the next begins does not reach into it. */
+function rangeOf({ start, end }, time) {
+  const ts = Math.round(start * 1e6);
+  return { ts, dur: Math.max(0, Math.round((end ?? time) * 1e6) - ts) };
+}
+
+class Process {
+  constructor(name, pid) {
+    this.name = name;
+    this.pid = pid;
+    this.bars = [];
+    /** Where the last bar of each slot ends. */
+    this.ends = [];
+  }
+
+  /** The thread of a bar: its lane's, or the next where nothing runs, because bars of a thread may not overlap. */
+  thread(lane, { ts, dur }) {
+    let slot = lane;
+    while ((this.ends[slot] ?? 0) > ts) slot += 1;
+    this.ends[slot] = ts + dur;
+    return slot + 1;
+  }
+
+  names() {
+    const named = (name, tid, value) => ({ ph: "M", name, ts: 0, pid: this.pid, tid, args: { name: value } });
+    const threads = [...new Set(this.bars.map(bar => bar.tid))].sort((a, b) => a - b);
+    return [
+      named("process_name", pauseThread, this.name),
+      ...threads.map(tid => named("thread_name", tid, tid === pauseThread ? "pauses" : `slot ${tid}`)),
+    ];
+  }
 }
 
 /** Gives a text to the person as a file. */

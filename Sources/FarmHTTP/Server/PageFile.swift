@@ -52,6 +52,7 @@ struct PageFile: Sendable {
     "style.css": PackageResources.style_css,
     "task-watch.js": PackageResources.task_watch_js,
     "theme.js": PackageResources.theme_js,
+    "timeline-painting.js": PackageResources.timeline_painting_js,
     "timeline.js": PackageResources.timeline_js,
     "trace.js": PackageResources.trace_js,
     "uploads.js": PackageResources.uploads_js,
