@@ -289,6 +289,13 @@ let package = Package(
         "SystemSupport", "TestPrograms", "Wire", logging,
       ],
       exclude: ["schemathesis.toml"], swiftSettings: strict),
+    .testTarget(
+      name: "WebhooksTests",
+      dependencies: [
+        "Webhooks", "ContentStorage", "Coordinator", "Digest", "FarmAPI", "FarmModel", "Jobs", "TestPrograms", "Wire",
+        logging,
+      ],
+      exclude: ["receiver.py"], swiftSettings: strict),
     .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestPrograms"], swiftSettings: strict),
     // The other end of a client's connection, for the tests of clients.
     .target(

@@ -1,7 +1,7 @@
 package import FarmAPI
+import FarmModel
 import FoundationEssentials
 import Jobs
-import SystemSupport
 
 // Webhooks: who is told what becomes of jobs.
 
@@ -117,11 +117,11 @@ extension FarmService {
     case .retry(let time): result.next = .retry(after: time)
     case .gone: result.disables = "its address answered with 410 Gone"
     }
-    let event = JournalEvent(.jobEnded, at: .zero, position: JournalPosition(transaction: 0, number: sent.ticket.event))
-    let delivery = Delivery(
-      webhook: WebhookID(sent.webhook), event: event, type: sent.message.type, state: .pending,
-      attempts: sent.ticket.attempts, turn: sent.ticket.turn, due: .zero)
-    try await withStore { [result] in _ = try await coordinator.store.endDelivery(delivery, result) }
+    try await withStore { [result] in
+      _ = try await coordinator.store.endDelivery(
+        to: WebhookID(sent.webhook), event: sent.ticket.event, attempt: sent.ticket.attempts, turn: sent.ticket.turn,
+        result)
+    }
   }
 
   /// How many messages are to be sent, now or later.
@@ -174,7 +174,7 @@ extension WebhookReport {
   fileprivate init(_ webhook: Webhook) {
     self.init(
       id: webhook.id.description, url: webhook.url, description: webhook.description, types: webhook.types,
-      createdAt: Timestamp.text(webhook.created))
+      createdAt: Timestamp(since1970: webhook.created))
     disabled = webhook.disabled
   }
 }
@@ -189,10 +189,10 @@ extension DeliveryReport {
       }
     self.init(
       event: delivery.event.position.number, id: OutgoingMessage.id(delivery), type: delivery.type, state: state,
-      timestamp: Timestamp.text(delivery.event.at), attempts: Int(delivery.attempts))
+      timestamp: Timestamp(since1970: delivery.event.at), attempts: Int(delivery.attempts))
     job = delivery.event.job?.description
-    attemptedAt = delivery.attempted.map { Timestamp.text($0) }
-    nextAt = state == .pending ? Timestamp.text(delivery.due) : nil
+    attemptedAt = delivery.attempted.map { Timestamp(since1970: $0) }
+    nextAt = state == .pending ? Timestamp(since1970: delivery.due) : nil
     status = delivery.status.map { Int($0) }
     error = delivery.message
   }
@@ -215,7 +215,7 @@ extension OutgoingMessage {
     self.init(
       webhook: delivery.webhook.description, url: due.webhook.url,
       secrets: [due.webhook.secret] + [due.webhook.previousSecret].compactMap(\.self), id: Self.id(delivery),
-      message: WebhookMessage(type: delivery.type, timestamp: Timestamp.text(event.at), data: data),
+      message: WebhookMessage(type: delivery.type, timestamp: Timestamp(since1970: event.at), data: data),
       turn: Int(delivery.turn),
       ticket: Ticket(
         event: delivery.event.position.number, attempts: delivery.attempts, turn: delivery.turn))

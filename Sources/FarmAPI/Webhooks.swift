@@ -21,14 +21,14 @@ package struct WebhookReport: Sendable, Hashable, Codable {
   package var description: String
   /// Empty: all.
   package var types: [String]
-  package var createdAt: String
+  package var createdAt: Timestamp
   /// Why it is sent nothing, for a person. Nil: it is sent messages.
   package var disabled: String?
   /// The key of its signatures, as the Standard Webhooks specification writes it: `whsec_` and Base64. Only in the answer
   /// to the request that made it.
   package var secret: String?
 
-  package init(id: String, url: String, description: String, types: [String], createdAt: String) {
+  package init(id: String, url: String, description: String, types: [String], createdAt: Timestamp) {
     self.id = id
     self.url = url
     self.description = description
@@ -54,19 +54,19 @@ package struct DeliveryReport: Sendable, Hashable, Codable {
   package var type: String
   package var job: String?
   package var state: State
-  /// When the event happened. The times are RFC 3339, in UTC.
-  package var timestamp: String
+  /// When the event happened.
+  package var timestamp: Timestamp
   /// How many attempts were begun.
   package var attempts: Int
-  package var attemptedAt: String?
+  package var attemptedAt: Timestamp?
   /// Nil: it is not tried again.
-  package var nextAt: String?
+  package var nextAt: Timestamp?
   /// The status of the last reply. Nil: there was none.
   package var status: Int?
   /// Why the last attempt failed, for a person.
   package var error: String?
 
-  package init(event: Int64, id: String, type: String, state: State, timestamp: String, attempts: Int) {
+  package init(event: Int64, id: String, type: String, state: State, timestamp: Timestamp, attempts: Int) {
     self.event = event
     self.id = id
     self.type = type
@@ -105,11 +105,11 @@ package struct WebhookMessage: Sendable, Hashable, Codable {
   }
 
   package var type: String
-  /// When it happened, RFC 3339, in UTC.
-  package var timestamp: String
+  /// When it happened.
+  package var timestamp: Timestamp
   package var data: JobData
 
-  package init(type: String, timestamp: String, data: JobData) {
+  package init(type: String, timestamp: Timestamp, data: JobData) {
     self.type = type
     self.timestamp = timestamp
     self.data = data

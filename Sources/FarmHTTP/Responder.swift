@@ -40,7 +40,7 @@ struct Responder: Sendable {
     table = RouteTable(
       JobRoutes(farm, bodies).routes + FilmRoutes(farm).routes + StillRoutes(farm, inspected, stills).routes
         + streams.routes + content.routes + DocumentRoutes(farm, inspected).routes + ofFarm.routes
-        + PageRoutes().routes)
+        + WebhookRoutes(farm, bodies).routes + PageRoutes().routes)
     self.measurements = measurements
     self.connections = connections
     events = feed

@@ -6,6 +6,7 @@ import FarmHTTP
 import Jobs
 import Logging
 import SystemSupport
+import Webhooks
 import Wire
 
 /// A coordinator and its HTTP API, from their start to their end.
@@ -22,10 +23,11 @@ enum CoordinatorRun {
   /// - Parameters:
   ///   - configuration: Without a name: the coordinator's is that of this machine, with the port.
   ///   - web: The address of the HTTP API and the page. Nil: there is none.
+  ///   - webhooks: Where messages about jobs may be sent.
   ///   - listening: Receives the address of the HTTP API when it is served.
   static func serve(
     _ jobs: any JobStore, _ content: ContentLocator, _ configuration: CoordinatorConfiguration, at server: WireServer,
-    web: WireAddress?, _ stop: StopSignals, _ logger: Logger,
+    web: WireAddress?, webhooks: AddressRule, _ stop: StopSignals, _ logger: Logger,
     listening: @escaping @Sendable (WireAddress) -> Void = { _ in }
   ) async throws {
     var configuration = configuration
@@ -40,6 +42,9 @@ enum CoordinatorRun {
         group.addTask { await face?.drain() }
       }
     }
+    let sender = WebhookSender(FarmService(coordinator), rule: webhooks, logger: logger)
+    let sending = Task { await sender.run() }
+    defer { sending.cancel() }
     try await run(coordinator, server, face, logger, listening: listening)
   }
 
@@ -113,5 +118,21 @@ enum ServedAddress {
       )
     }
     return address
+  }
+}
+
+/// The networks to which messages of webhooks may be sent, besides the public Internet.
+enum WebhookNetworks {
+  static func rule(_ options: [String]) throws -> AddressRule {
+    let settings = options.isEmpty ? [Setting.text(nil, "SHEAF_WEBHOOK_ALLOW") ?? ""] : options
+    let texts = settings.flatMap { $0.split(separator: ",") }
+    return AddressRule(
+      allowing: try texts.map { text in
+        guard let network = Network(String(text)) else {
+          throw ValidationError(
+            "--webhook-allow is \"\(text)\"; it must be a network, such as 10.0.0.0/8 or fd00::/8, or an address")
+        }
+        return network
+      })
   }
 }

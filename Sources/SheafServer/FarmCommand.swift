@@ -75,9 +75,16 @@ struct FarmCommand: AsyncParsableCommand {
       valueName: "format"))
   var logFormat: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "A network to which webhooks may send besides the public Internet, such as 10.0.0.0/8; may be repeated. [SHEAF_WEBHOOK_ALLOW, with commas]",
+      valueName: "network"))
+  var webhookAllow: [String] = []
+
   func run() async throws {
     do {
       let token = try Setting.token(file: tokenFile)
+      let webhooks = try WebhookNetworks.rule(webhookAllow)
       let address = try ServedAddress.wire(listen, token: token)
       let web = try ServedAddress.http(http ?? Setting.text(nil, "SHEAF_HTTP") ?? "127.0.0.1:7480", token: token)
       let slots = try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
@@ -111,7 +118,7 @@ struct FarmCommand: AsyncParsableCommand {
           }
           return nil
         }
-        try await CoordinatorRun.serve(jobs, content, configuration, at: server, web: web, stop, logger) { http in
+        try await CoordinatorRun.serve(jobs, content, configuration, at: server, web: web, webhooks: webhooks, stop, logger) { http in
           Self.print(page: http, wire: server.address, jobs: place, isProtected: token != nil)
         }
         working.cancel()

@@ -102,9 +102,16 @@ struct ServeCommand: AsyncParsableCommand {
       valueName: "format"))
   var logFormat: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "A network to which webhooks may send besides the public Internet, such as 10.0.0.0/8; may be repeated. [SHEAF_WEBHOOK_ALLOW, with commas]",
+      valueName: "network"))
+  var webhookAllow: [String] = []
+
   func run() async throws {
     do {
       let token = try Setting.token(file: tokenFile)
+      let webhooks = try WebhookNetworks.rule(webhookAllow)
       let address = try ServedAddress.wire(listen, token: token)
       let web = try Setting.text(http, "SHEAF_HTTP").map { text throws in try ServedAddress.http(text, token: token) }
       guard let database = Setting.text(database, "SHEAF_DATABASE") else {
@@ -123,7 +130,7 @@ struct ServeCommand: AsyncParsableCommand {
       )
       let server = try await CoordinatorRun.bind(address, logger)
       logger.notice("listening", metadata: ["address": "\(server.address)", "store": "\(content.store.directory)"])
-      try await CoordinatorRun.serve(jobs, content, settings, at: server, web: web, stop, logger)
+      try await CoordinatorRun.serve(jobs, content, settings, at: server, web: web, webhooks: webhooks, stop, logger)
       await jobs.close()
       logger.notice("stopped")
     } catch let error as SettingError {

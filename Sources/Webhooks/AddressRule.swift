@@ -51,7 +51,7 @@ package struct Network: Sendable, Hashable {
   }
 
   /// The bytes of an address of IPv4 or IPv6. Nil: the text is none.
-  private static func address(_ text: String) -> [UInt8]? {
+  static func address(_ text: String) -> [UInt8]? {
     var (four, sixteen) = (in_addr(), in6_addr())
     if inet_pton(AF_INET, text, &four) == 1 { return withUnsafeBytes(of: &four) { Array($0) } }
     if inet_pton(AF_INET6, text, &sixteen) == 1 { return withUnsafeBytes(of: &sixteen) { Array($0) } }

@@ -50,10 +50,9 @@ final class HTTPPost: Sendable {
 
   /// Every option is one of this libcurl, so none is refused.
   private func configure(
-    _ handle: OpaquePointer, _ url: String, _ headers: UnsafeMutablePointer<curl_slist>?,
+    _ handle: UnsafeMutableRawPointer, _ url: String, _ headers: UnsafeMutablePointer<curl_slist>?,
     _ body: UnsafeRawBufferPointer
   ) {
-    let handle = UnsafeMutableRawPointer(handle)
     let context = Unmanaged.passUnretained(self).toOpaque()
     let texts: [(CURLoption, String)] = [
       (CURLOPT_URL, url), (CURLOPT_PROTOCOLS_STR, "http,https"), (CURLOPT_PROXY, ""), (CURLOPT_USERAGENT, "Sheaf"),
@@ -62,7 +61,7 @@ final class HTTPPost: Sendable {
     let numbers: [(CURLoption, Int)] = [
       (CURLOPT_NOSIGNAL, 1), (CURLOPT_POST, 1), (CURLOPT_POSTFIELDSIZE, body.count),
       (CURLOPT_TIMEOUT, Self.longestTime), (CURLOPT_CONNECTTIMEOUT, Self.longestConnect),
-      (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1.rawValue)),
+      (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
     ]
     for (option, value) in numbers { _ = sheaf_curl_set_number(handle, option, value) }
     _ = sheaf_curl_set_pointer(handle, CURLOPT_POSTFIELDS, UnsafeMutableRawPointer(mutating: body.baseAddress))

@@ -77,13 +77,13 @@ package struct WebhookSender: Sendable {
   }
 }
 
-/// The webhooks that are being sent something.
+/// The webhooks that are sent something now.
 private final class BusyWebhooks: Sendable {
-  private let set = Mutex<Set<String>>([])
+  private let webhooks = Mutex<Set<String>>([])
 
-  var ids: [String] { set.withLock { Array($0) } }
+  var ids: [String] { webhooks.withLock { Array($0) } }
 
-  func insert(_ webhook: String) { set.withLock { _ = $0.insert(webhook) } }
+  func insert(_ webhook: String) { webhooks.withLock { _ = $0.insert(webhook) } }
 
-  func remove(_ webhook: String) { set.withLock { _ = $0.remove(webhook) } }
+  func remove(_ webhook: String) { webhooks.withLock { _ = $0.remove(webhook) } }
 }

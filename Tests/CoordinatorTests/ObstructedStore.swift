@@ -293,9 +293,11 @@ extension ObstructedStore {
     return try await inner.takeDeliveries(limit: limit, except: busy, for: time)
   }
 
-  func endDelivery(_ delivery: Delivery, _ outcome: DeliveryOutcome) async throws(JobStoreError) -> Bool {
+  func endDelivery(
+    to webhook: WebhookID, event: Int64, attempt: Int32, turn: Int32, _ outcome: DeliveryOutcome
+  ) async throws(JobStoreError) -> Bool {
     try await pass(.other)
-    return try await inner.endDelivery(delivery, outcome)
+    return try await inner.endDelivery(to: webhook, event: event, attempt: attempt, turn: turn, outcome)
   }
 
   func deliveries(

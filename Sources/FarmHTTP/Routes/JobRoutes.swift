@@ -190,7 +190,7 @@ struct JobRoutes: Sendable {
   /// Carries out an operation on the jobs of a selection. Those that it does not fit any more are passed over.
   /// - Parameter fits: Whether the operation is one for the jobs in a state.
   private func forEach(
-    _ call: Call, where fits: @Sendable (JobState) -> Bool,
+    _ call: Call, where fits: @escaping @Sendable (JobState) -> Bool,
     by operation: @Sendable @escaping (JobID) async throws -> Void
   ) async throws -> Response {
     try await bodies.run(call, as: SelectionBody.self, limit: BodyReader.longestPlainBody) { body in

@@ -100,10 +100,11 @@ extension FarmState {
     }
   }
 
-  package mutating func endDelivery(_ delivery: Delivery, _ outcome: DeliveryOutcome, now: Duration) -> Bool {
-    let place = place(of: delivery.webhook, delivery.event.position.number)
-    guard let place, deliveries[place].state == .pending, deliveries[place].attempts == delivery.attempts,
-      deliveries[place].turn == delivery.turn
+  package mutating func endDelivery(
+    to webhook: WebhookID, event: Int64, attempt: Int32, turn: Int32, _ outcome: DeliveryOutcome, now: Duration
+  ) -> Bool {
+    guard let place = place(of: webhook, event), deliveries[place].state == .pending,
+      deliveries[place].attempts == attempt, deliveries[place].turn == turn
     else { return false }
     switch outcome.next {
     case .delivered: deliveries[place].state = .delivered
@@ -112,7 +113,7 @@ extension FarmState {
     }
     deliveries[place].status = outcome.status
     deliveries[place].message = outcome.message?.withoutNul
-    if let reason = outcome.disables, let index = webhooks.firstIndex(where: { $0.webhook.id == delivery.webhook }) {
+    if let reason = outcome.disables, let index = webhooks.firstIndex(where: { $0.webhook.id == webhook }) {
       webhooks[index].webhook.disabled = reason.withoutNul
     }
     return true

@@ -254,8 +254,12 @@ extension MemoryJobStore {
     return taken.map { DueDelivery(delivery: dated($0.delivery), webhook: dated($0.webhook)) }
   }
 
-  package func endDelivery(_ delivery: Delivery, _ outcome: DeliveryOutcome) throws(JobStoreError) -> Bool {
-    try run { (state, now) in state.endDelivery(delivery, outcome, now: now) }
+  package func endDelivery(
+    to webhook: WebhookID, event: Int64, attempt: Int32, turn: Int32, _ outcome: DeliveryOutcome
+  ) throws(JobStoreError) -> Bool {
+    try run { (state, now) in
+      state.endDelivery(to: webhook, event: event, attempt: attempt, turn: turn, outcome, now: now)
+    }
   }
 
   package func deliveries(

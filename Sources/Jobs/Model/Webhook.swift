@@ -143,7 +143,13 @@ package protocol WebhookStore: Sendable {
 
   /// Records what came of an attempt. False, with nothing written, if another attempt was begun, or the message was
   /// sent again or removed.
-  func endDelivery(_ delivery: Delivery, _ outcome: DeliveryOutcome) async throws(JobStoreError) -> Bool
+  ///
+  /// - Parameters:
+  ///   - event: The number of the event that the delivery is about.
+  ///   - attempt: `Delivery.attempts` as it was taken. `turn` likewise.
+  func endDelivery(
+    to webhook: WebhookID, event: Int64, attempt: Int32, turn: Int32, _ outcome: DeliveryOutcome
+  ) async throws(JobStoreError) -> Bool
 
   /// The deliveries of a webhook, the newest event first, at most `limit`.
   /// - Parameters:
@@ -161,6 +167,15 @@ package protocol WebhookStore: Sendable {
 
   /// How many deliveries are pending.
   func pendingDeliveries() async throws(JobStoreError) -> Int64
+}
+
+extension WebhookStore {
+  /// The same of a delivery as it was taken.
+  package func endDelivery(_ delivery: Delivery, _ outcome: DeliveryOutcome) async throws(JobStoreError) -> Bool {
+    try await endDelivery(
+      to: delivery.webhook, event: delivery.event.position.number, attempt: delivery.attempts, turn: delivery.turn,
+      outcome)
+  }
 }
 
 extension JournalEvent {

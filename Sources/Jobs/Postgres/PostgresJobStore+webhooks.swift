@@ -66,7 +66,7 @@ extension PostgresJobStore {
   }
 
   package func endDelivery(
-    _ delivery: Delivery, _ outcome: DeliveryOutcome
+    to webhook: WebhookID, event: Int64, attempt: Int32, turn: Int32, _ outcome: DeliveryOutcome
   ) async throws(JobStoreError) -> Bool {
     let (state, pause): (Delivery.State, Duration?) =
       switch outcome.next {
@@ -74,21 +74,17 @@ extension PostgresJobStore {
       case .failed: (.failed, nil)
       case .retry(let time): (.pending, time)
       }
-    let webhook = Parameter.text(delivery.webhook.description)
+    let delivery: [Parameter] = [.text(webhook.description.withoutNul), .long(event)]
     return try await results.perform { (connection) throws(JobStoreError) in
       let results = try connection.transaction([
         (
           .endDelivery,
-          [
-            webhook, .long(delivery.event.position.number), .int(delivery.attempts), .int(delivery.turn),
-            .text(state.rawValue), .long(pause?.microseconds), .int(outcome.status),
+          delivery + [
+            .int(attempt), .int(turn), .text(state.rawValue), .long(pause?.microseconds), .int(outcome.status),
             .text(outcome.message?.withoutNul),
           ]
         ),
-        (
-          .disableWebhook,
-          [webhook, .long(delivery.event.position.number), .text(outcome.disables?.withoutNul)]
-        ),
+        (.disableWebhook, delivery + [.text(outcome.disables?.withoutNul)]),
       ])
       return !results[0].isEmpty
     }
