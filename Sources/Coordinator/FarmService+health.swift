@@ -33,6 +33,7 @@ extension FarmService {
     counts.tasks = stored.tasks.map { .init(kind: $0.key.kind, state: $0.key.state, count: $0.value) }
     counts.oldestReadySeconds = stored.oldestReady.map { Double($0.milliseconds) / 1000 }
     counts.oldestLostSeconds = stored.oldestLost.map { Double($0.milliseconds) / 1000 }
+    counts.pendingMessages = try await pendingMessages()
     counts.workers = try await workers()
     counts.demand = WorkerDemand(stored, counts.workers)
     return counts

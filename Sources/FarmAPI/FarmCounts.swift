@@ -21,6 +21,8 @@ package struct FarmCounts: Sendable, Hashable {
   package var tasks: [Tasks] = []
   /// The time since the submission of the oldest job of which a task could be granted, in seconds. Nil: no task could.
   package var oldestReadySeconds: Double?
+  /// Messages to webhooks that are to be sent, now or later.
+  package var pendingMessages: Int64 = 0
   /// The time for which the task waits that has lost its last lease longest ago, in seconds. Nil: none waits.
   package var oldestLostSeconds: Double?
   /// Tasks that are ready or run, and how long those take that can be told from others of their job.

@@ -24,8 +24,8 @@ package struct WebhookReport: Sendable, Hashable, Codable {
   package var createdAt: Timestamp
   /// Why it is sent nothing, for a person. Nil: it is sent messages.
   package var disabled: String?
-  /// The key of its signatures, as the Standard Webhooks specification writes it: `whsec_` and Base64. Only in the answer
-  /// to the request that made it.
+  /// The key of its signatures, as the Standard Webhooks specification writes it: `whsec_` and Base64. Only in the
+  /// answer to the request that made it.
   package var secret: String?
 
   package init(id: String, url: String, description: String, types: [String], createdAt: Timestamp) {

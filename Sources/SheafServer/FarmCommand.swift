@@ -118,7 +118,9 @@ struct FarmCommand: AsyncParsableCommand {
           }
           return nil
         }
-        try await CoordinatorRun.serve(jobs, content, configuration, at: server, web: web, webhooks: webhooks, stop, logger) { http in
+        try await CoordinatorRun.serve(
+          jobs, content, configuration, at: server, web: web, webhooks: webhooks, stop, logger
+        ) { http in
           Self.print(page: http, wire: server.address, jobs: place, isProtected: token != nil)
         }
         working.cancel()

@@ -12,7 +12,8 @@ package struct AddressRule: Sendable {
     "::/3", "4000::/2", "8000::/1", "2001::/23", "2001:db8::/32", "3fff::/20",
   ].compactMap { Network($0) }
   /// Networks of IPv6 in whose addresses one of IPv4 stands, and from which of its bytes on.
-  private static let mapped = [("::ffff:0:0/96", 12), ("64:ff9b::/96", 12), ("2002::/16", 2)].compactMap { text, first in
+  private static let mapped = [("::ffff:0:0/96", 12), ("64:ff9b::/96", 12), ("2002::/16", 2)].compactMap {
+    text, first in
     Network(text).map { (network: $0, first: first) }
   }
 

@@ -34,7 +34,7 @@ import Wire
   @Test func `the life of a job is one stream of events`() async throws {
     try await TestCoordinator.run { coordinator in
       let farm = FarmService(coordinator.service)
-      let events = farm.events()
+      let events = farm.ownEvents()
       let worker = ScriptedWorker(coordinator.hello(.worker))
       let working = Task { try await worker.run(at: coordinator.endpoint.address) }
       let reply = try await farm.submit(try await submission(at: coordinator))

@@ -29,7 +29,9 @@ struct SendingRuleTests {
     }
   }
 
-  @Test(arguments: ["", "10.0.0.0/33", "10.0.0.1/8", "10.0.0/8", "::/129", "10.0.0.0/", "10.0.0.0/+8", "a/8", "1.2.3.4/8/8"])
+  @Test(arguments: [
+    "", "10.0.0.0/33", "10.0.0.1/8", "10.0.0/8", "::/129", "10.0.0.0/", "10.0.0.0/+8", "a/8", "1.2.3.4/8/8",
+  ])
   func `what is no network is refused`(text: String) {
     #expect(Network(text) == nil)
   }

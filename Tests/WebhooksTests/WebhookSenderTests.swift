@@ -21,7 +21,8 @@ struct WebhookSenderTests {
       let added = try await farm.add("/204?a")
       let secret = try #require(added.secret)
       let rotated = try await farm.service.rotateSecret(of: added.id, overlap: .seconds(60))
-      try farm.start(try #require(rotated.secret), secret, "whsec_\(Data(repeating: 7, count: 32).base64EncodedString())")
+      try farm.start(
+        try #require(rotated.secret), secret, "whsec_\(Data(repeating: 7, count: 32).base64EncodedString())")
       try await farm.point(added.id, to: "/204?a")
       try await farm.submit("j1")
       _ = try await farm.store.cancel(JobID("j1"))
@@ -91,7 +92,8 @@ struct WebhookSenderTests {
   }
 
   @Test(arguments: [
-    "", "ftp://example.org/", "http://", "example.org", "http://user:x@example.org/", "http://a b/", "file:///etc/passwd",
+    "", "ftp://example.org/", "http://", "example.org", "http://user:x@example.org/", "http://a b/",
+    "file:///etc/passwd",
     "http://example.org/#part", "http://ä.example/",
   ])
   func `what is no address of a server is refused`(url: String) async throws {

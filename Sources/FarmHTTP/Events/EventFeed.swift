@@ -244,8 +244,11 @@ actor EventFeed {
 
   /// The event with the whole state, the same bytes for all, and the place from which events go on. Nil: the store does
   /// not answer, or the coordinator shuts down.
-  func snapshot() async -> (id: EventID, frame: ByteBuffer)? {
+  /// - Parameter seen: Up to where the client has the farm's events, from this coordinator or another one.
+  func snapshot(after seen: EventPlace?) async -> (id: EventID, frame: ByteBuffer)? {
     if !isCurrent { await look() }
+    // Another coordinator has looked later than this one. A look that was under way may have begun too early.
+    for _ in 0..<2 where isCurrent && place < seen ?? .beginning { await look() }
     guard isCurrent, !hasEnded else { return nil }
     let id = EventID(feed: feed, number: ring.last, place: place)
     if let encoded, encoded.number == ring.last { return (id, encoded.frame) }
@@ -260,7 +263,9 @@ actor EventFeed {
 
   /// The farm's events between what a client has seen, at whichever coordinator, and a snapshot: the first of them, as
   /// they are sent. Empty: there are none, or some of them are not kept any more.
-  func missed(after seen: EventPlace, before snapshot: EventPlace) async throws -> (frames: [ByteBuffer], to: EventPlace) {
+  func missed(after seen: EventPlace, before snapshot: EventPlace) async throws -> (
+    frames: [ByteBuffer], to: EventPlace
+  ) {
     let found = try await farm.events(after: seen, limit: Self.longestHistory) ?? []
     let missed = found.prefix { $0.id <= snapshot }
     let frames = try missed.map { report in

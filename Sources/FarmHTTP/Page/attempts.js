@@ -85,13 +85,9 @@ export class AttemptLog {
       }
       case "taskFailed": {
         const attempt = this.ended(event);
-        if (attempt) this.finish(attempt, time, event.end ?? "failed", event.reason ?? null);
-        break;
-      }
-      case "leaseExpired": {
-        const running = this.openOf(event.job, event.ordinal);
-        const attempt = running.find(other => other.outcome === "away") ?? running[0];
-        if (attempt) this.finish(attempt, attempt.end ?? time, attempt.outcome === "away" ? "away" : "expired");
+        // The lease of a worker that is away has run out: it has not worked since it was lost.
+        if (attempt?.outcome === "away") this.finish(attempt, attempt.end ?? time, "away", event.reason ?? null);
+        else if (attempt) this.finish(attempt, time, event.end ?? "failed", event.reason ?? null);
         break;
       }
       case "jobEnded":

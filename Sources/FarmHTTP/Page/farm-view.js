@@ -77,7 +77,7 @@ function makeFigures() {
       const busy = farm.workers.reduce((sum, worker) => sum + Math.min(worker.busy, worker.slots), 0);
       const paused = farm.workers.filter(worker => worker.paused).length;
       const failures = farm.happenings.filter(event =>
-        (event.event === "taskFailed" || event.event === "leaseExpired") && event.time > time - 3600).length;
+        event.event === "taskFailed" && event.time > time - 3600).length;
       [
         paused > 0 ? `${farm.workers.length}, ${paused} paused` : `${farm.workers.length}`,
         `${busy} of ${slots}`, count([...farm.jobs.values()].filter(isOpen).length),
@@ -163,7 +163,6 @@ function tell(event) {
     case "jobDeleted": return ["deleted", false];
     case "taskFailed":
       return [`${event.label}: ${endWords(event.end ?? "failed")} on ${event.worker}${because}`, true];
-    case "leaseExpired": return [`${event.label}: the lease expired`, true];
     case "workerConnected": return [`worker ${event.name} connected`, false];
     case "workerDisconnected": return [`worker ${event.name} disconnected`, true];
     case "workerPaused": return [`worker ${event.name} pauses${because}`, false];

@@ -84,7 +84,7 @@ struct EventRoutes: Sendable {
     var seen = last?.place
     while !Task.isCancelled {
       guard let known = place else {
-        guard let snapshot = await feed.snapshot() else {
+        guard let snapshot = await feed.snapshot(after: seen) else {
           // Without an answer of the store there is no state to show.
           try await events.comment()
           try await Task.sleep(for: .seconds(1))

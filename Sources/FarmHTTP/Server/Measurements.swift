@@ -110,6 +110,9 @@ final class Measurements: Sendable {
       "queue_age_seconds", .gauge, "Time since the submission of the oldest job of which a task could be granted.",
       farm.oldestReadySeconds ?? 0)
     text.add(
+      "webhook_messages_pending", .gauge, "Messages to webhooks that are to be sent, now or later.",
+      Double(farm.pendingMessages))
+    text.add(
       "lost_task_wait_seconds", .gauge,
       "Time for which the task waits that has lost its last lease longest ago and was not granted again.",
       farm.oldestLostSeconds ?? 0)
