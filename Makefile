@@ -62,7 +62,7 @@ lint: # swift format does not look at the length of comments
 format:
 	@swift format --in-place $(SWIFT_FILES)
 
-bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate; stills; transitions alone; then a coordinator under load, and with a large film
+bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate; stills; transitions alone; then a coordinator under load, with a large film, and with many watchers
 	@scripts/install-packages test bench
 	Benchmarks/run
 	Benchmarks/overlay
@@ -74,6 +74,7 @@ bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate
 	swift build -c release --product FarmLoad
 	pg_virtualenv -t -o max_connections=200 Benchmarks/load
 	pg_virtualenv -t Benchmarks/plan
+	pg_virtualenv -t Benchmarks/watchers
 
 chaos: release ## the example film on farms on which something fails, as a table, then inputs that are changed at random; SEED=n TRIES=n MUTANTS=n
 	@scripts/install-packages test
