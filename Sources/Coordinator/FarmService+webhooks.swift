@@ -11,7 +11,10 @@ extension FarmService {
   private static let mostInARow = 16
   /// By when an attempt to send each of them has ended: the next coordinator tries after that.
   private static let sendingTime = Duration.seconds(600)
-  private static let longestText = 2048
+  /// In bytes.
+  private static let longestURL = 2048
+  /// In characters of Unicode.
+  private static let longestDescription = 500
 
   /// Adds a webhook. The reply has its secret, which no other has.
   package func addWebhook(_ request: WebhookRequest) async throws -> WebhookReport {
@@ -140,17 +143,17 @@ extension FarmService {
   private static func check(_ request: WebhookRequest) throws(FarmError) {
     if let url = request.url {
       let parts = url.utf8.allSatisfy { (33...126).contains($0) } ? URLComponents(string: url) : nil
-      guard url.utf8.count <= longestText, let parts, ["http", "https"].contains(parts.scheme?.lowercased()),
+      guard url.utf8.count <= longestURL, let parts, ["http", "https"].contains(parts.scheme?.lowercased()),
         parts.host?.isEmpty == false, parts.user == nil, parts.password == nil, parts.fragment == nil
       else {
         throw FarmError(
           .invalid,
-          "a webhook's url is http or https with a host, without a user or a fragment, in at most \(longestText) ASCII characters"
+          "a webhook's url is http or https with a host, without a user or a fragment, in at most \(longestURL) ASCII characters"
         )
       }
     }
-    guard request.description?.utf8.count ?? 0 <= longestText else {
-      throw FarmError(.invalid, "a webhook's description has at most \(longestText) bytes")
+    guard request.description?.unicodeScalars.count ?? 0 <= longestDescription else {
+      throw FarmError(.invalid, "a webhook's description has at most \(longestDescription) characters")
     }
     if let unknown = request.types?.first(where: { !WebhookMessage.types.contains($0) }) {
       let known = WebhookMessage.types.joined(separator: ", ")
