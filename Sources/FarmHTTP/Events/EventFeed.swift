@@ -13,7 +13,7 @@ actor EventFeed {
   /// What a watcher gets next.
   enum Step: Sendable {
     /// With the place after the last of them.
-    case events([ByteBuffer], EventID)
+    case events(ByteBuffer, EventID)
     /// Nothing came within the time.
     case quiet
     /// The watcher's place is forgotten, or is of another feed: it begins anew.
@@ -80,6 +80,8 @@ actor EventFeed {
   private var hasEnded = false
   /// The snapshot as it is sent, and the place that it is of.
   private var encoded: (number: UInt64, frame: ByteBuffer)?
+  /// The events that were joined last: after a number, to another one.
+  private var lastJoined: (after: UInt64, to: UInt64, bytes: ByteBuffer)?
   /// Of the last event that those who wait were called for.
   private var called: UInt64 = 0
 
@@ -137,7 +139,7 @@ actor EventFeed {
 
   private func begin() {
     isCurrent = false
-    (feed, ring, encoded, called) = (Self.freshName(), EventRing(), nil, 0)
+    (feed, ring, encoded, called, lastJoined) = (Self.freshName(), EventRing(), nil, 0, nil)
     (jobs, workers, notices, history, place) = ([:], [], [], [], .beginning)
   }
 
@@ -281,12 +283,25 @@ actor EventFeed {
     while !hasEnded {
       guard isCurrent, id.feed == feed, let events = ring.events(after: id.number) else { return .lost }
       if let last = events.last {
-        return .events(events.map(\.frame), EventID(feed: feed, number: last.number, place: last.place))
+        let next = EventID(feed: feed, number: last.number, place: last.place)
+        return .events(joined(events, after: id.number), next)
       }
       guard .now < end, !Task.isCancelled else { return .quiet }
       seen = await signal.wait(since: seen, atMost: end - .now)
     }
     return .ended
+  }
+
+  /// Events as one part of a stream. Most who watch are at the same place, and get the same bytes: one write for each,
+  /// so that a request does not wait for thousands of them.
+  private func joined(_ events: ArraySlice<EventRing.Event>, after number: UInt64) -> ByteBuffer {
+    let last = events.last?.number ?? number
+    if let lastJoined, lastJoined.after == number, lastJoined.to == last { return lastJoined.bytes }
+    var bytes = ByteBuffer()
+    bytes.reserveCapacity(events.reduce(0) { $0 + $1.frame.readableBytes })
+    for event in events { bytes.writeImmutableBuffer(event.frame) }
+    lastJoined = (number, last, bytes)
+    return bytes
   }
 
   /// Ends every watch.

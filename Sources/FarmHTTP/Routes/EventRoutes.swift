@@ -102,7 +102,7 @@ struct EventRoutes: Sendable {
       }
       switch await feed.next(after: known, atMost: comment) {
       case .events(let frames, let next):
-        for frame in frames { try await events.write(frame) }
+        try await events.write(frames)
         (place, seen) = (next, next.place)
       case .quiet: try await events.comment()
       case .lost: place = nil
