@@ -1,9 +1,9 @@
 package import FarmAPI
-import FarmModel
+package import FarmModel
 import FoundationEssentials
 import Jobs
 
-// Webhooks: who is told what becomes of jobs.
+// Webhooks: the addresses to which messages about jobs are sent.
 
 extension FarmService {
   private static let mostWebhooks = 100
@@ -79,12 +79,12 @@ extension FarmService {
   /// The deliveries of a webhook, newest first, at most `limit`.
   /// - Parameter event: Only those of earlier events. Nil: from the newest.
   package func deliveries(
-    of id: String, before event: Int64?, state: DeliveryReport.State?, limit: Int
+    of id: String, before event: Int64?, state: DeliveryState?, limit: Int
   ) async throws -> [DeliveryReport] {
     _ = try await webhook(id)
     return try await withStore {
       try await coordinator.store.deliveries(
-        of: WebhookID(id), before: event, state: state.flatMap { Delivery.State(rawValue: $0.rawValue) }, limit: limit
+        of: WebhookID(id), before: event, state: state, limit: limit
       ).map { DeliveryReport($0) }
     }
   }
@@ -155,8 +155,8 @@ extension FarmService {
     guard request.description?.unicodeScalars.count ?? 0 <= longestDescription else {
       throw FarmError(.invalid, "a webhook's description has at most \(longestDescription) characters")
     }
-    if let unknown = request.types?.first(where: { !WebhookMessage.types.contains($0) }) {
-      let known = WebhookMessage.types.joined(separator: ", ")
+    if let unknown = request.types?.first(where: { MessageType(rawValue: $0) == nil }) {
+      let known = MessageType.allCases.map(\.rawValue).joined(separator: ", ")
       throw FarmError(.invalid, "there is no type of message \"\(unknown.prefix(64))\"; those are \(known)")
     }
   }
@@ -184,18 +184,13 @@ extension WebhookReport {
 
 extension DeliveryReport {
   fileprivate init(_ delivery: Delivery) {
-    let state: State =
-      switch delivery.state {
-      case .pending: .pending
-      case .delivered: .delivered
-      case .failed: .failed
-      }
     self.init(
-      event: delivery.event.position.number, id: OutgoingMessage.id(delivery), type: delivery.type, state: state,
+      event: delivery.event.position.number, id: OutgoingMessage.id(delivery), type: delivery.type,
+      state: delivery.state,
       timestamp: Timestamp(since1970: delivery.event.at), attempts: Int(delivery.attempts))
     job = delivery.event.job?.description
     attemptedAt = delivery.attempted.map { Timestamp(since1970: $0) }
-    nextAt = state == .pending ? Timestamp(since1970: delivery.due) : nil
+    nextAt = delivery.state == .pending ? Timestamp(since1970: delivery.due) : nil
     status = delivery.status.map { Int($0) }
     error = delivery.message
   }
@@ -219,7 +214,6 @@ extension OutgoingMessage {
       webhook: delivery.webhook.description, url: due.webhook.url,
       secrets: [due.webhook.secret] + [due.webhook.previousSecret].compactMap(\.self), id: Self.id(delivery),
       message: WebhookMessage(type: delivery.type, timestamp: Timestamp(since1970: event.at), data: data),
-      turn: Int(delivery.turn),
       ticket: Ticket(
         event: delivery.event.position.number, attempts: delivery.attempts, turn: delivery.turn))
   }

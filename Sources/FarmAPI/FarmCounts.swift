@@ -25,7 +25,7 @@ package struct FarmCounts: Sendable, Hashable {
   package var pendingMessages: Int64 = 0
   /// The time for which the task waits that has lost its last lease longest ago, in seconds. Nil: none waits.
   package var oldestLostSeconds: Double?
-  /// Tasks that are ready or run, and how long those take that can be told from others of their job.
+  /// Tasks that are ready or run, and the durations of those that other tasks of their jobs allow to estimate.
   package var demand = WorkerDemand()
   package var workers: [WorkerStatus] = []
 

@@ -6,7 +6,7 @@ package struct WebhookRequest: Sendable, Hashable, Codable {
   package var url: String?
   /// For people.
   package var description: String?
-  /// The types of message that it is sent, of `WebhookMessage.types`. Empty: all.
+  /// The types of message that it is sent, the names of `MessageType`. Empty: all.
   package var types: [String]?
   /// Whether it is sent nothing.
   package var isDisabled: Bool?
@@ -39,21 +39,13 @@ package struct WebhookReport: Sendable, Hashable, Codable {
 
 /// What was sent to a webhook, or is to be.
 package struct DeliveryReport: Sendable, Hashable, Codable {
-  package enum State: String, Sendable, Hashable, Codable, CaseIterable {
-    /// It is tried again at `nextAt`.
-    case pending
-    case delivered
-    /// It is not tried again, unless somebody wants it.
-    case failed
-  }
-
   /// The event's number. Names the delivery among those of its webhook.
   package var event: Int64
   /// The message's, the same in each attempt: its header `webhook-id`.
   package var id: String
   package var type: String
   package var job: String?
-  package var state: State
+  package var state: DeliveryState
   /// When the event happened.
   package var timestamp: Timestamp
   /// How many attempts were begun.
@@ -66,7 +58,7 @@ package struct DeliveryReport: Sendable, Hashable, Codable {
   /// Why the last attempt failed, for a person.
   package var error: String?
 
-  package init(event: Int64, id: String, type: String, state: State, timestamp: Timestamp, attempts: Int) {
+  package init(event: Int64, id: String, type: String, state: DeliveryState, timestamp: Timestamp, attempts: Int) {
     self.event = event
     self.id = id
     self.type = type
@@ -78,12 +70,6 @@ package struct DeliveryReport: Sendable, Hashable, Codable {
 
 /// The body of a message to a webhook. Its JSON is stable: keys may be added, but are never changed.
 package struct WebhookMessage: Sendable, Hashable, Codable {
-  /// Every type of message.
-  package static let types = [
-    "job.submitted", "job.planned", "job.replanned", "job.retried", "job.done", "job.failed", "job.cancelled",
-    "job.deleted",
-  ]
-
   package struct JobData: Sendable, Hashable, Codable {
     package var job: String
     package var name: String?
@@ -125,14 +111,13 @@ package struct OutgoingMessage: Sendable {
   /// The header `webhook-id`.
   package var id: String
   package var message: WebhookMessage
-  /// How many attempts of the schedule were begun, with this one.
-  package var turn: Int
   /// Which delivery it is, for the one who took it.
   package var ticket: Ticket
 
   package struct Ticket: Sendable, Hashable {
     package var event: Int64
     package var attempts: Int32
+    /// How many attempts of the schedule were begun, with this one.
     package var turn: Int32
 
     package init(event: Int64, attempts: Int32, turn: Int32) {
@@ -143,14 +128,13 @@ package struct OutgoingMessage: Sendable {
   }
 
   package init(
-    webhook: String, url: String, secrets: [[UInt8]], id: String, message: WebhookMessage, turn: Int, ticket: Ticket
+    webhook: String, url: String, secrets: [[UInt8]], id: String, message: WebhookMessage, ticket: Ticket
   ) {
     self.webhook = webhook
     self.url = url
     self.secrets = secrets
     self.id = id
     self.message = message
-    self.turn = turn
     self.ticket = ticket
   }
 }

@@ -120,19 +120,3 @@ enum ServedAddress {
     return address
   }
 }
-
-/// The networks to which messages of webhooks may be sent, besides the public Internet.
-enum WebhookNetworks {
-  static func rule(_ options: [String]) throws -> AddressRule {
-    let settings = options.isEmpty ? [Setting.text(nil, "SHEAF_WEBHOOK_ALLOW") ?? ""] : options
-    let texts = settings.flatMap { $0.split(separator: ",") }
-    return AddressRule(
-      allowing: try texts.map { text in
-        guard let network = Network(String(text)) else {
-          throw ValidationError(
-            "--webhook-allow is \"\(text)\"; it must be a network, such as 10.0.0.0/8 or fd00::/8, or an address")
-        }
-        return network
-      })
-  }
-}

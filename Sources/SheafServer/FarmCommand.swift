@@ -69,26 +69,16 @@ struct FarmCommand: AsyncParsableCommand {
       valueName: "level"))
   var logLevel: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The form of the log: text, or json with one object a line; the default is text. [SHEAF_LOG_FORMAT]",
-      valueName: "format"))
-  var logFormat: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "A network to which webhooks may send besides the public Internet, such as 10.0.0.0/8; may be repeated. [SHEAF_WEBHOOK_ALLOW, with commas]",
-      valueName: "network"))
-  var webhookAllow: [String] = []
+  @OptionGroup var serving: ServingOptions
 
   func run() async throws {
     do {
       let token = try Setting.token(file: tokenFile)
-      let webhooks = try WebhookNetworks.rule(webhookAllow)
+      let webhooks = try serving.webhookNetworks()
       let address = try ServedAddress.wire(listen, token: token)
       let web = try ServedAddress.http(http ?? Setting.text(nil, "SHEAF_HTTP") ?? "127.0.0.1:7480", token: token)
       let slots = try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
-      var logger = try LogFormat(setting: logFormat).logger("sheaf")
+      var logger = try LogFormat(setting: serving.logFormat).logger("sheaf")
       logger.logLevel = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: "notice")) ?? .notice
       let worker = try LocalWorker.find()
       let folder = try FarmFolder(Setting.text(folder, "SHEAF_FARM") ?? FarmFolder.usual)
@@ -108,7 +98,7 @@ struct FarmCommand: AsyncParsableCommand {
             store.directory, "--exit-with-parent",
           ] + (slots.map { ["--slots", "\($0)"] } ?? []),
           environment: (token.map { ["SHEAF_TOKEN": $0, "SHEAF_TOKEN_FILE": nil] } ?? [:])
-            .merging(logFormat.map { ["SHEAF_LOG_FORMAT": $0] } ?? [:]) { $1 })
+            .merging(serving.logFormat.map { ["SHEAF_LOG_FORMAT": $0] } ?? [:]) { $1 })
         let working = Task { try await local.supervise() }
         let failing = Task { () -> CommandFailure? in
           // A farm whose worker cannot run is of no use.

@@ -96,22 +96,12 @@ struct ServeCommand: AsyncParsableCommand {
       valueName: "level"))
   var logLevel: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The form of the log: text, or json with one object a line; the default is text. [SHEAF_LOG_FORMAT]",
-      valueName: "format"))
-  var logFormat: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "A network to which webhooks may send besides the public Internet, such as 10.0.0.0/8; may be repeated. [SHEAF_WEBHOOK_ALLOW, with commas]",
-      valueName: "network"))
-  var webhookAllow: [String] = []
+  @OptionGroup var serving: ServingOptions
 
   func run() async throws {
     do {
       let token = try Setting.token(file: tokenFile)
-      let webhooks = try WebhookNetworks.rule(webhookAllow)
+      let webhooks = try serving.webhookNetworks()
       let address = try ServedAddress.wire(listen, token: token)
       let web = try Setting.text(http, "SHEAF_HTTP").map { text throws in try ServedAddress.http(text, token: token) }
       guard let database = Setting.text(database, "SHEAF_DATABASE") else {
@@ -163,7 +153,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func logger() throws -> Logger {
-    var logger = try LogFormat(setting: logFormat).logger("sheaf")
+    var logger = try LogFormat(setting: serving.logFormat).logger("sheaf")
     // Every name that the setting allows is one of swift-log's.
     logger.logLevel = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: "info")) ?? .info
     return logger

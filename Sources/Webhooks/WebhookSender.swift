@@ -25,8 +25,7 @@ package struct WebhookSender: Sendable {
     let busy = BusyWebhooks()
     await withDiscardingTaskGroup { group in
       while !Task.isCancelled {
-        // Without an answer of the store there is nothing to send; the coordinator logs that.
-        let taken = (try? await farm.takeMessages(except: busy.ids)) ?? []
+        let taken = await take(except: busy.ids)
         for (webhook, messages) in Dictionary(grouping: taken, by: \.webhook) {
           busy.insert(webhook)
           group.addTask {
@@ -40,6 +39,19 @@ package struct WebhookSender: Sendable {
     }
   }
 
+  private func take(except busy: [String]) async -> [OutgoingMessage] {
+    do {
+      return try await farm.takeMessages(except: busy)
+    } catch let error as FarmError where error.code == .unavailable {
+      // The coordinator logs that its store does not answer.
+    } catch is CancellationError {
+      // The coordinator stops.
+    } catch {
+      logger.error("messages to webhooks cannot be read from the job store", metadata: ["error": "\(error)"])
+    }
+    return []
+  }
+
   private func send(_ message: OutgoingMessage) async {
     let post = HTTPPost(rule)
     do {
@@ -51,7 +63,8 @@ package struct WebhookSender: Sendable {
       }
       // It is sent again by the next coordinator.
       if Task.isCancelled, case .failed = attempt { return }
-      let outcome = SendingSchedule.outcome(of: attempt, turn: message.turn, jitter: Double.random(in: 0...1))
+      let outcome = SendingSchedule.outcome(
+        of: attempt, turn: Int(message.ticket.turn), jitter: Double.random(in: 0...1))
       try await farm.ended(message, outcome)
       log(message, outcome)
     } catch {

@@ -301,7 +301,7 @@ extension ObstructedStore {
   }
 
   func deliveries(
-    of webhook: WebhookID, before event: Int64?, state: Delivery.State?, limit: Int
+    of webhook: WebhookID, before event: Int64?, state: DeliveryState?, limit: Int
   ) async throws(JobStoreError) -> [Delivery] {
     try await pass(.reading)
     return try await inner.deliveries(of: webhook, before: event, state: state, limit: limit)

@@ -42,7 +42,7 @@ struct JournalTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func `a reader goes on where it was, and is told if that is removed`(kind: StoreKind) async throws {
+  func `a reader goes on after its place, or gets nil if events after it are removed`(kind: StoreKind) async throws {
     try await kind.run { farm in
       let store = farm.store
       for number in 1...9 {

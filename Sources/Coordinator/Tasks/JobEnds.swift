@@ -34,9 +34,9 @@ final class JobEnds: Sendable {
   func report(_ job: JobID) async {
     // Only the log lacks it if the store does not answer now.
     guard let job = try? await store.summary(of: job)?.job, job.state.hasEnded else { return }
-    // Several calls may find the same end, as of a job that is cancelled while it is planned.
-    // The log needs it, also of a job of which this coordinator has seen only the end.
+    // Kept for the log's line, also of a job of which this coordinator has seen only the end.
     _ = await traces.trace(of: job.id)
+    // Several calls may find the same end, as of a job that is cancelled while it is planned.
     if job.purpose == .render, remember(End(job: job.id, elapsed: job.elapsed)) {
       events.emit(
         .jobEnded(

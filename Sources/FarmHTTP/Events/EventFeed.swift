@@ -128,7 +128,7 @@ actor EventFeed {
       if isWatched {
         await look()
       } else if isCurrent {
-        // Nobody is told what happens from now on: whoever comes later begins anew.
+        // No stream is open: one that is opened later begins with the whole state.
         begin()
       }
       // It throws if it is cancelled, and then the loop ends.

@@ -1,5 +1,6 @@
 import Coordinator
 import FarmAPI
+import FarmModel
 import HTTPTypes
 import HummingbirdCore
 
@@ -67,7 +68,7 @@ struct WebhookRoutes: Sendable {
   private func list(_ call: Call) async throws -> Response {
     let limit = try call.query.number("limit", in: 1...Self.mostDeliveries) ?? 100
     let after = try call.query.number("after", in: 0...Int.max)
-    let states: [DeliveryReport.State] = try call.query.values("state")
+    let states: [DeliveryState] = try call.query.values("state")
     guard states.count <= 1 else { throw ProblemDetails(.badRequest, "state is one state, or is left out") }
     let found = try await farm.deliveries(
       of: call.webhook, before: after.map { Int64($0) }, state: states.first, limit: limit + 1)

@@ -1,4 +1,4 @@
-import FarmModel
+package import FarmModel
 
 // Webhooks and their deliveries. `WebhookStore` specifies each operation.
 
@@ -13,7 +13,7 @@ struct DeliveryRecord: Sendable {
   /// The event's number.
   var event: Int64
   var type: String
-  var state = Delivery.State.pending
+  var state = DeliveryState.pending
   var attempts: Int32 = 0
   var turn: Int32 = 0
   var due: Duration
@@ -25,7 +25,7 @@ struct DeliveryRecord: Sendable {
 extension FarmState {
   /// Records what each webhook is to be sent about an event.
   mutating func address(_ event: JournalEvent, number: Int64, now: Duration) {
-    guard let type = event.messageType else { return }
+    guard let type = event.messageType?.rawValue else { return }
     for record in webhooks {
       let webhook = record.webhook
       guard webhook.disabled == nil, webhook.types.isEmpty || webhook.types.contains(type) else { continue }
@@ -120,7 +120,7 @@ extension FarmState {
   }
 
   package func deliveries(
-    of webhook: WebhookID, before event: Int64?, state: Delivery.State?, limit: Int
+    of webhook: WebhookID, before event: Int64?, state: DeliveryState?, limit: Int
   ) -> [Delivery] {
     let some = deliveries.reversed().lazy.filter { record in
       record.webhook == webhook && event.map { record.event < $0 } ?? true && state.map { record.state == $0 } ?? true

@@ -263,7 +263,7 @@ extension MemoryJobStore {
   }
 
   package func deliveries(
-    of webhook: WebhookID, before event: Int64?, state: Delivery.State?, limit: Int
+    of webhook: WebhookID, before event: Int64?, state: DeliveryState?, limit: Int
   ) throws(JobStoreError) -> [Delivery] {
     try run { (farm, _) in farm.deliveries(of: webhook, before: event, state: state, limit: limit) }.map(dated)
   }

@@ -1,4 +1,4 @@
-import FarmModel
+package import FarmModel
 
 /// Identifies a webhook: 1 to 64 characters of 0-9, a-z and `_`. Chosen by the coordinator.
 package struct WebhookID: Sendable, Hashable, Comparable, CustomStringConvertible {
@@ -17,7 +17,7 @@ package struct Webhook: Sendable, Hashable {
   package var url: String
   /// For people.
   package var description: String
-  /// The types of message that it is sent, of `JournalEvent.messageType`. Empty: all.
+  /// The names of the types of message that it is sent (`MessageType`). Empty: all.
   package var types: [String]
   /// The key of the messages' signatures.
   package var secret: [UInt8]
@@ -62,19 +62,11 @@ package struct WebhookChange: Sendable, Hashable {
 
 /// A message to a webhook about one event.
 package struct Delivery: Sendable, Hashable {
-  package enum State: String, Sendable, Hashable, Codable, CaseIterable {
-    /// It is attempted again when it is due.
-    case pending
-    case delivered
-    /// It is not attempted again.
-    case failed
-  }
-
   package var webhook: WebhookID
   package var event: JournalEvent
   /// The message's type, such as `job.done`.
   package var type: String
-  package var state: State
+  package var state: DeliveryState
   /// How many were begun.
   package var attempts: Int32
   /// How many were begun since the message was sent again.
@@ -156,7 +148,7 @@ package protocol WebhookStore: Sendable {
   ///   - event: Only those about earlier events, by number. Nil: from the newest.
   ///   - state: Nil: in any.
   func deliveries(
-    of webhook: WebhookID, before event: Int64?, state: Delivery.State?, limit: Int
+    of webhook: WebhookID, before event: Int64?, state: DeliveryState?, limit: Int
   ) async throws(JobStoreError) -> [Delivery]
 
   /// Makes a delivery due at once, whatever its state. False: there is none.
@@ -180,22 +172,22 @@ extension WebhookStore {
 
 extension JournalEvent {
   /// The type of a message about this. Nil: there is none, because it is about no job.
-  package var messageType: String? {
+  package var messageType: MessageType? {
     switch kind {
-    case .jobSubmitted: "job.submitted"
-    case .jobPlanned: "job.planned"
-    case .jobReplanned: "job.replanned"
-    case .jobRetried: "job.retried"
-    case .jobEnded: state.map { "job.\($0.rawValue)" }
-    case .jobDeleted: "job.deleted"
+    case .jobSubmitted: .submitted
+    case .jobPlanned: .planned
+    case .jobReplanned: .replanned
+    case .jobRetried: .retried
+    case .jobEnded:
+      switch state {
+      case .done: .done
+      case .failed: .failed
+      case .cancelled: .cancelled
+      case .probing, .measuring, .rendering, nil: nil
+      }
+    case .jobDeleted: .deleted
     case .taskGranted, .taskDone, .taskFailed: nil
     case .workerConnected, .workerDisconnected, .workerPaused, .workerResumed: nil
     }
   }
-
-  /// Every type of message.
-  package static let messageTypes = [
-    "job.submitted", "job.planned", "job.replanned", "job.retried", "job.done", "job.failed", "job.cancelled",
-    "job.deleted",
-  ]
 }

@@ -1,4 +1,4 @@
-import FarmModel
+package import FarmModel
 
 // Webhooks and their deliveries.
 
@@ -68,7 +68,7 @@ extension PostgresJobStore {
   package func endDelivery(
     to webhook: WebhookID, event: Int64, attempt: Int32, turn: Int32, _ outcome: DeliveryOutcome
   ) async throws(JobStoreError) -> Bool {
-    let (state, pause): (Delivery.State, Duration?) =
+    let (state, pause): (DeliveryState, Duration?) =
       switch outcome.next {
       case .delivered: (.delivered, nil)
       case .failed: (.failed, nil)
@@ -91,7 +91,7 @@ extension PostgresJobStore {
   }
 
   package func deliveries(
-    of webhook: WebhookID, before event: Int64?, state: Delivery.State?, limit: Int
+    of webhook: WebhookID, before event: Int64?, state: DeliveryState?, limit: Int
   ) async throws(JobStoreError) -> [Delivery] {
     try await results.perform { (connection) throws(JobStoreError) in
       try connection.run(

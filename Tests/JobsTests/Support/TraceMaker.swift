@@ -56,7 +56,7 @@ struct TraceMaker {
 
   private mutating func webhook(_ state: Visible) -> Operation {
     let id = random.chance(90) ? WebhookID(random.pick(["w1", "w2", "w_3"]) ?? "") : WebhookID("No Id")
-    let types = random.chance(50) ? [] : [random.pick(JournalEvent.messageTypes) ?? "", "job.done"]
+    let types = random.chance(50) ? [] : [random.pick(MessageType.allCases)?.rawValue ?? "", "job.done"]
     let place = Int.random(in: 0...2, using: &random)
     switch Int.random(in: 0..<13, using: &random) {
     case 0, 1, 2:

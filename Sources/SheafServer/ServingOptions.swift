@@ -1,0 +1,31 @@
+import ArgumentParser
+import SystemSupport
+import Webhooks
+
+/// What both ways to run a coordinator have.
+struct ServingOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The form of the log: text, or json with one object a line; the default is text. [SHEAF_LOG_FORMAT]",
+      valueName: "format"))
+  var logFormat: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A network to which webhooks may send besides the public Internet, such as 10.0.0.0/8; may be repeated. [SHEAF_WEBHOOK_ALLOW, with commas]",
+      valueName: "network"))
+  var webhookAllow: [String] = []
+
+  /// The networks to which webhooks may send. Throws if one of the texts is none.
+  func webhookNetworks() throws -> AddressRule {
+    let settings = webhookAllow.isEmpty ? [Setting.text(nil, "SHEAF_WEBHOOK_ALLOW") ?? ""] : webhookAllow
+    return AddressRule(
+      allowing: try settings.flatMap { $0.split(separator: ",") }.map { text in
+        guard let network = Network(String(text)) else {
+          throw ValidationError(
+            "--webhook-allow is \"\(text)\"; it must be a network, such as 10.0.0.0/8 or fd00::/8, or an address")
+        }
+        return network
+      })
+  }
+}
