@@ -145,7 +145,7 @@ let package = Package(
     // What is sent to other servers: messages about jobs.
     .target(
       name: "Webhooks",
-      dependencies: ["CCurl", "Coordinator", "Digest", "FarmAPI", "SystemSupport", "Wire", logging],
+      dependencies: ["CCurl", "Coordinator", "Digest", "FarmAPI", "FarmModel", "SystemSupport", "Wire", logging],
       swiftSettings: strict),
     // A coordinator and a worker of this machine, for commands that need no farm.
     .target(

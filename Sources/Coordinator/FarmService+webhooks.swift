@@ -111,19 +111,12 @@ extension FarmService {
     }
   }
 
-  /// Records what came of an attempt.
-  package func ended(_ sent: OutgoingMessage, _ outcome: SendingOutcome) async throws {
-    var result = DeliveryOutcome(.failed, status: outcome.status.map { Int32(clamping: $0) }, message: outcome.message)
-    switch outcome.next {
-    case .delivered: result.next = .delivered
-    case .failed: break
-    case .retry(let time): result.next = .retry(after: time)
-    case .gone: result.disables = "its address answered with 410 Gone"
-    }
-    try await withStore { [result] in
+  /// Records the result of an attempt.
+  package func ended(_ sent: OutgoingMessage, _ outcome: DeliveryOutcome) async throws {
+    try await withStore {
       _ = try await coordinator.store.endDelivery(
         to: WebhookID(sent.webhook), event: sent.ticket.event, attempt: sent.ticket.attempts, turn: sent.ticket.turn,
-        result)
+        outcome)
     }
   }
 

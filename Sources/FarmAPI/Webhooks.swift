@@ -138,25 +138,3 @@ package struct OutgoingMessage: Sendable {
     self.ticket = ticket
   }
 }
-
-/// What came of an attempt to send a message.
-package struct SendingOutcome: Sendable, Hashable {
-  package enum Next: Sendable, Hashable {
-    case delivered
-    case failed
-    case retry(after: Duration)
-    /// The webhook is disabled: its address says that it is gone.
-    case gone
-  }
-
-  package var next: Next
-  package var status: Int?
-  /// What went wrong, for a person.
-  package var message: String?
-
-  package init(_ next: Next, status: Int? = nil, message: String? = nil) {
-    self.next = next
-    self.status = status
-    self.message = message
-  }
-}

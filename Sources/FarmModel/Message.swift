@@ -18,3 +18,27 @@ package enum DeliveryState: String, Sendable, Hashable, Codable, CaseIterable {
   /// It is not attempted again, unless it is requested.
   case failed
 }
+
+/// The result of an attempt to send a message.
+package struct DeliveryOutcome: Sendable, Hashable {
+  package enum Next: Sendable, Hashable {
+    case delivered
+    case failed
+    case retry(after: Duration)
+  }
+
+  package var next: Next
+  /// The HTTP status of the reply. Nil: there was none.
+  package var status: Int32?
+  /// For a person: why it was not delivered.
+  package var message: String?
+  /// For a person: why the webhook is disabled by it. Nil: it is not.
+  package var disables: String?
+
+  package init(_ next: Next, status: Int32? = nil, message: String? = nil, disables: String? = nil) {
+    self.next = next
+    self.status = status
+    self.message = message
+    self.disables = disables
+  }
+}

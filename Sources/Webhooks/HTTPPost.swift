@@ -44,7 +44,7 @@ final class HTTPPost: Sendable {
       guard sheaf_curl_status(handle, &status) == CURLE_OK, sheaf_curl_retry_after(handle, &wait) == CURLE_OK else {
         return .failed("libcurl does not know the status of the reply")
       }
-      return .answered(status: status, wait: .seconds(max(wait, 0)))
+      return .answered(status: Int32(clamping: status), wait: .seconds(max(wait, 0)))
     }
   }
 

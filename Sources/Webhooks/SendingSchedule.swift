@@ -1,4 +1,4 @@
-import FarmAPI
+import FarmModel
 
 /// When a message is tried again, as the Standard Webhooks specification recommends.
 enum SendingSchedule {
@@ -14,27 +14,29 @@ enum SendingSchedule {
   /// - Parameters:
   ///   - turn: Counts the attempts from 1, this one included.
   ///   - jitter: From 0 to 1: lengthens the pause by up to a tenth, so that not all are tried at once.
-  static func outcome(of attempt: Attempt, turn: Int, jitter: Double) -> SendingOutcome {
+  static func outcome(of attempt: Attempt, turn: Int, jitter: Double) -> DeliveryOutcome {
     switch attempt {
-    case .answered(let status, _) where (200..<300).contains(status):
-      return SendingOutcome(.delivered, status: status)
-    case .answered(410, _): return SendingOutcome(.gone, status: 410, message: "the address is gone")
+    case .answered(let status, _) where (200..<300).contains(status): return DeliveryOutcome(.delivered, status: status)
+    case .answered(410, _):
+      return DeliveryOutcome(
+        .failed, status: 410, message: "the address answered with 410",
+        disables: "its address answered with 410 Gone")
     case .answered(let status, let wait):
-      return SendingOutcome(
+      return DeliveryOutcome(
         next(turn, jitter, atLeast: wait), status: status, message: "the address answered with \(status)")
-    case .failed(let message): return SendingOutcome(next(turn, jitter, atLeast: .zero), message: message)
+    case .failed(let message): return DeliveryOutcome(next(turn, jitter, atLeast: .zero), message: message)
     }
   }
 
   /// What an attempt has come to.
   enum Attempt: Sendable, Hashable {
     /// With the time that the reply asks for.
-    case answered(status: Int, wait: Duration)
+    case answered(status: Int32, wait: Duration)
     /// Without a reply: why, for a person.
     case failed(String)
   }
 
-  private static func next(_ turn: Int, _ jitter: Double, atLeast wait: Duration) -> SendingOutcome.Next {
+  private static func next(_ turn: Int, _ jitter: Double, atLeast wait: Duration) -> DeliveryOutcome.Next {
     guard pauses.indices.contains(turn - 1) else { return .failed }
     let pause = pauses[turn - 1] * (1 + min(max(jitter, 0), 1) / 10)
     return .retry(after: max(pause, min(wait, longest)))

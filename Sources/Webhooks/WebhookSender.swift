@@ -1,5 +1,6 @@
 package import Coordinator
 import FarmAPI
+import FarmModel
 import FoundationEssentials
 package import Logging
 import Synchronization
@@ -75,17 +76,17 @@ package struct WebhookSender: Sendable {
     }
   }
 
-  private func log(_ message: OutgoingMessage, _ outcome: SendingOutcome) {
+  private func log(_ message: OutgoingMessage, _ outcome: DeliveryOutcome) {
     var metadata: Logger.Metadata = [
       "webhook": "\(message.webhook)", "message": "\(message.id)", "type": "\(message.message.type)",
     ]
     if let status = outcome.status { metadata["status"] = "\(status)" }
     if let error = outcome.message { metadata["error"] = "\(error)" }
+    if outcome.disables != nil { return logger.warning("webhook disabled", metadata: metadata) }
     switch outcome.next {
     case .delivered: logger.debug("message sent to a webhook", metadata: metadata)
     case .retry: logger.info("message not sent to a webhook, and tried again later", metadata: metadata)
     case .failed: logger.warning("message not sent to a webhook", metadata: metadata)
-    case .gone: logger.warning("webhook disabled", metadata: metadata)
     }
   }
 }

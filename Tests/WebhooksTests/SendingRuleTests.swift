@@ -1,5 +1,5 @@
 import Digest
-import FarmAPI
+import FarmModel
 import Testing
 
 @testable import Webhooks
@@ -42,13 +42,13 @@ struct SendingRuleTests {
       switch SendingSchedule.outcome(of: .answered(status: 500, wait: .zero), turn: turn, jitter: 0).next {
       case .retry(let pause): pauses.append(Double(pause.components.seconds))
       case .failed: #expect(turn == 10)
-      case .delivered, .gone: Issue.record("a failure")
+      case .delivered: Issue.record("a failure")
       }
     }
     #expect(pauses == [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400])
     #expect(
       SendingSchedule.outcome(of: .failed("x"), turn: 2, jitter: 0.5)
-        == SendingOutcome(.retry(after: .seconds(315)), message: "x"))
+        == DeliveryOutcome(.retry(after: .seconds(315)), message: "x"))
     #expect(SendingSchedule.outcome(of: .answered(status: 299, wait: .zero), turn: 9, jitter: 1).next == .delivered)
     // A reply asks for no more than a day.
     #expect(

@@ -87,28 +87,6 @@ package struct DueDelivery: Sendable, Hashable {
   package var webhook: Webhook
 }
 
-/// What came of an attempt.
-package struct DeliveryOutcome: Sendable, Hashable {
-  package enum Next: Sendable, Hashable {
-    case delivered
-    case failed
-    case retry(after: Duration)
-  }
-
-  package var next: Next
-  package var status: Int32?
-  package var message: String?
-  /// Why the webhook is disabled by it.
-  package var disables: String?
-
-  package init(_ next: Next, status: Int32? = nil, message: String? = nil, disables: String? = nil) {
-    self.next = next
-    self.status = status
-    self.message = message
-    self.disables = disables
-  }
-}
-
 /// Webhooks and what they are sent. Part of a `JobStore`: the delivery of a message is recorded with the event that it
 /// is about, in the same transaction, to each webhook that is enabled then and takes its type.
 package protocol WebhookStore: Sendable {

@@ -80,11 +80,8 @@ extension Fields {
 }
 
 extension Statement {
-  /// A time since 1970, in microseconds.
-  static func sinceEpoch(_ time: String) -> String { "(extract(epoch FROM \(time)) * 1000000)::bigint" }
-
   static let eventColumns = """
-    event.xact, event.number, \(sinceEpoch("event.at")), event.kind, event.job, event.name, event.state, event.ordinal,
+    event.xact, event.number, \(microseconds("event.at")), event.kind, event.job, event.name, event.state, event.ordinal,
     event.epoch, event.label, event.worker, event.worker_name, event.ended_as, event.took, event.tasks, event.cached,
     event.message, event.result_digest, event.result_size
     """

@@ -216,14 +216,14 @@ extension Statement {
     """)
 
   fileprivate static let inspectionCounts = Statement(
-    "inspection_counts",
+    "inspection-counts",
     """
     SELECT task.state, count(*) FROM sheaf.job JOIN sheaf.task ON task.job = job.number
     WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'inspection'
       AND task.state IN ('ready', 'running') GROUP BY task.state
     """)
   fileprivate static let oldestLost = Statement(
-    "oldest_lost",
+    "oldest-lost",
     """
     SELECT (extract(epoch FROM sheaf.now() - min(attempt.ended_at)) * 1000000)::bigint
     FROM sheaf.job JOIN sheaf.task ON task.job = job.number
@@ -234,7 +234,7 @@ extension Statement {
 
   /// `LeasePolicy.work` of each task, in SQL.
   fileprivate static let pacedWork = Statement(
-    "paced_work",
+    "paced-work",
     """
     SELECT count(*), coalesce(sum(round(job.median_pace * task.cost * CASE WHEN task.work = 0 THEN 1 ELSE
       greatest(task.work - coalesce(CASE WHEN task.state = 'running' THEN

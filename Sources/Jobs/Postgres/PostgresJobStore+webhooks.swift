@@ -147,12 +147,12 @@ extension Statement {
   private static let webhookColumns = """
     webhook.id, webhook.url, webhook.description, webhook.types, webhook.secret,
     CASE WHEN webhook.previous_until > sheaf.now() THEN webhook.previous_secret END, webhook.disabled,
-    \(sinceEpoch("webhook.created_at"))
+    \(microseconds("webhook.created_at"))
     """
 
   private static let deliveryColumns = """
     delivery.webhook, \(eventColumns), delivery.type, delivery.state, delivery.attempts, delivery.turn,
-    \(sinceEpoch("delivery.due_at")), \(sinceEpoch("delivery.attempted_at")), delivery.status, delivery.message
+    \(microseconds("delivery.due_at")), \(microseconds("delivery.attempted_at")), delivery.status, delivery.message
     """
 
   fileprivate static let addWebhook = Statement(
