@@ -56,6 +56,7 @@ actor StatusReader {
     status.setWarnings(try await warnings(of: summary.job))
     status.outputs = try await outputs(of: summary.job)
     status.trace = await traces.trace(of: id)?.traceID
+    status.usage = JobUsage(try await store.usage(of: id).map { JobUsage.Worker($0) })
     return status
   }
 

@@ -72,6 +72,8 @@ extension Fields {
     event.workerName = optionalText()
     event.end = try optionalNamed("end of an attempt")
     event.took = try optionalLong().map { .microseconds($0) }
+    let phases = [try optionalLong(), try optionalLong(), try optionalLong(), try optionalLong()].compactMap(\.self)
+    if phases.count == 4 { event.phases = phases.map { .microseconds($0) } }
     (event.tasks, event.cached) = (try optionalLong(), try optionalLong())
     event.message = optionalText()
     event.output = try optionalContent()
@@ -82,8 +84,8 @@ extension Fields {
 extension Statement {
   static let eventColumns = """
     event.xact, event.number, \(microseconds("event.at")), event.kind, event.job, event.name, event.state, event.ordinal,
-    event.epoch, event.label, event.worker, event.worker_name, event.ended_as, event.took, event.tasks, event.cached,
-    event.message, event.result_digest, event.result_size
+    event.epoch, event.label, event.worker, event.worker_name, event.ended_as, event.took, event.waited,
+    event.fetched, event.rendered, event.uploaded, event.tasks, event.cached, event.message, event.result_digest, event.result_size
     """
 
   /// The oldest transaction that is under way, or else the next one; but none that is known to be of another database
