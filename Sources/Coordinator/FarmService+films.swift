@@ -49,6 +49,28 @@ extension FarmService {
     }
   }
 
+  /// The waveform of a job's film, which is a WAVE file. Throws as `films(of:)` does, and `.conflict` if the job has
+  /// several outputs, `.invalid` if the film is no such file or would have too many points.
+  package func waveform(of id: JobID, _ resolution: Waveform.Resolution) async throws -> Waveform {
+    let files = try await films(of: id)
+    guard let film = files.first, files.count == 1, film.source == film.content.digest else {
+      throw FarmError(.conflict, "job \(id) has several outputs, and no waveform")
+    }
+    // The first read verifies what is not known to be whole.
+    _ = try await read(film.source, offset: 0, length: 12)
+    do {
+      return try await BlockingWork.run(.hashing) { [store = coordinator.content.store] in
+        try Waveform(of: film.name, size: film.content.size, resolution) { offset, length in
+          [UInt8](try store.read(film.source, offset: offset, length: length))
+        }
+      }
+    } catch let failure as Waveform.Failure {
+      throw FarmError(.invalid, failure.description)
+    } catch let error as ContentStoreError {
+      throw FarmError(error)
+    }
+  }
+
   /// Makes still pictures of a job's composition. Nil: there is no such job.
   package func images(_ images: ImageRequest, of id: JobID) async throws -> InspectionReply? {
     try await withStore {

@@ -38,7 +38,7 @@ struct Responder: Sendable {
         connections: connections.count, streams: streams.quota.underWay, uploads: content.quota.underWay)
     }
     table = RouteTable(
-      JobRoutes(farm, bodies).routes + FilmRoutes(farm).routes + StillRoutes(farm, inspected, stills).routes
+      JobRoutes(farm, bodies).routes + FilmRoutes(farm, stills).routes + StillRoutes(farm, inspected, stills).routes
         + streams.routes + content.routes + DocumentRoutes(farm, inspected).routes + ofFarm.routes
         + WebhookRoutes(farm, bodies).routes + PageRoutes().routes)
     self.measurements = measurements

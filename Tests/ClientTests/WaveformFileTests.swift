@@ -1,4 +1,5 @@
 import Client
+import FarmAPI
 import Foundation
 import SystemSupport
 import TestPrograms

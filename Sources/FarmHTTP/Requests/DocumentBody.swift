@@ -64,14 +64,21 @@ extension [AssetBody]? {
 /// The body of a submission.
 struct SubmissionBody: RequestBody {
   static let keys = [
-    "document", "assets", "name", "priority", "segmentDuration", "output", "strict", "strictMedia",
+    "document", "assets", "name", "priority", "segmentDuration", "output", "sound", "strict", "strictMedia",
   ]
+
+  /// The sound of the document alone.
+  struct Sound: Decodable, Sendable {
+    /// The audio track's name. Nil: the mix.
+    var track: String?
+  }
 
   var assets: [AssetBody]?
   var name: String?
   var priority: Int?
   var segmentDuration: String?
   var output: String?
+  var sound: Sound?
   var strict: Bool?
   var strictMedia: Bool?
 }
@@ -106,7 +113,13 @@ struct PresetsBody: RequestBody {
 
 /// The body of a request for a still picture: of a document, or of one media file.
 struct StillBody: RequestBody {
-  static let keys = ["document", "assets", "output", "time", "sheet", "format", "quality", "width", "height"]
+  static let keys = [
+    "document", "assets", "output", "time", "times", "every", "count", "tolerance", "sheet", "format", "quality",
+    "width", "height",
+  ]
+
+  /// The most pictures of a reply.
+  static let mostPictures = 200
 
   struct Sheet: Decodable, Sendable {
     var columns: Int
@@ -117,6 +130,12 @@ struct StillBody: RequestBody {
   var assets: [AssetBody]?
   var output: String?
   var time: String?
+  /// One of these three: several pictures, in a reply of JSON.
+  var times: [String]?
+  var every: String?
+  var count: Int?
+  /// How far a picture may be before and after its time.
+  var tolerance: [String]?
   var sheet: Sheet?
   var format: ImageFormat?
   var quality: Int?
@@ -126,26 +145,42 @@ struct StillBody: RequestBody {
   /// Throws `.invalid` if it asks for no picture, or for one that there cannot be.
   var images: ImageRequest {
     get throws(ProblemDetails) {
-      let times: ImageRequest.Times
-      switch (time, sheet) {
-      case (let time?, nil): times = .list([time])
-      case (nil, let sheet?):
+      var chosen: [ImageRequest.Times] = []
+      if let time { chosen.append(.list([time])) }
+      if let times { chosen.append(.list(times)) }
+      if let every { chosen.append(.every(every)) }
+      if let count { chosen.append(.count(count)) }
+      if let sheet {
         let most = ImageRequest.Sheet.most
         guard (1...most).contains(sheet.columns), (1...most).contains(sheet.rows) else {
           throw AssetBody.wrong("/sheet", "a contact sheet has 1 to \(most) columns and rows")
         }
-        times = .count(sheet.columns * sheet.rows)
-      default: throw ProblemDetails(.invalid, "give a time, or the columns and rows of a contact sheet as sheet")
+        if chosen.isEmpty { chosen = [.count(sheet.columns * sheet.rows)] }
+      }
+      guard chosen.count == 1 else {
+        throw ProblemDetails(.invalid, "give one of time, times, every, count, or the columns and rows of a sheet")
+      }
+      if let times, !(1...Self.mostPictures).contains(times.count) {
+        throw AssetBody.wrong("/times", "a reply has 1 to \(Self.mostPictures) pictures")
+      }
+      if let count, !(1...Self.mostPictures).contains(count) {
+        throw AssetBody.wrong("/count", "a reply has 1 to \(Self.mostPictures) pictures")
+      }
+      if let tolerance, tolerance.count != 2 {
+        throw AssetBody.wrong("/tolerance", "a tolerance is two times, before and after")
       }
       let quality = quality ?? ImageFormat.defaultQuality
       guard ImageFormat.qualities.contains(quality) else {
         throw AssetBody.wrong("/quality", "a quality is a number from 1 to 100")
       }
       return ImageRequest(
-        times: times, format: format ?? .jpeg, quality: quality, box: try Self.box(width, height),
+        times: chosen[0], tolerance: tolerance, format: format ?? .jpeg, quality: quality, box: try Self.box(width, height),
         sheet: sheet.map { ImageRequest.Sheet(columns: $0.columns, rows: $0.rows, hasTimes: $0.hasTimes ?? false) })
     }
   }
+
+  /// Whether the reply has several pictures.
+  var isList: Bool { sheet == nil && time == nil }
 
   /// The longest side that may be asked for, in pixels.
   static let longestSide = 16_384

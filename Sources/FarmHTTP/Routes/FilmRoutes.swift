@@ -10,9 +10,11 @@ import NIOCore
 /// The film of a job that is done, and its several outputs: as files, in ranges.
 struct FilmRoutes: Sendable {
   private let farm: FarmService
+  private let quota: Quota
 
-  init(_ farm: FarmService) {
+  init(_ farm: FarmService, _ quota: Quota) {
     self.farm = farm
+    self.quota = quota
   }
 
   var routes: [Route] {
@@ -32,7 +34,21 @@ struct FilmRoutes: Sendable {
         }
         return try await reply(to: call, file)
       },
+      Route(.get, "/v1/jobs/{job}/waveform", query: ["points", "rate"]) { call in
+        let resolution = try Self.resolution(call.query)
+        return try await quota.run { Response(json: try await farm.waveform(of: call.job, resolution)) }
+      },
     ]
+  }
+
+  private static func resolution(_ query: Query) throws(ProblemDetails) -> Waveform.Resolution {
+    let points = try query.number("points", in: Waveform.pointCounts)
+    guard let text = try query.text("rate") else { return .points(points ?? 1000) }
+    guard let rate = Double(text), Waveform.rates.contains(rate) else {
+      let (lowest, highest) = (Waveform.rates.lowerBound, Waveform.rates.upperBound)
+      throw ProblemDetails(.badRequest, "rate is a number from \(lowest) to \(highest), not \"\(text.prefix(64))\"")
+    }
+    return .rate(rate)
   }
 
   /// The file, or the part of it that the request wants.

@@ -89,7 +89,47 @@ struct StillRoutes: Sendable {
       throw ProblemDetails(
         problems: try await BlockingWork.run(.planning) { document.map { found.located(in: $0) } ?? found })
     }
-    return try await response(reply.images, images.format)
+    return try await body.value.isList ? list(reply.images) : response(reply.images, images.format)
+  }
+
+  private struct Pictures: Encodable {
+    struct Picture: Encodable {
+      var requested: ImageReply.Time
+      var actual: ImageReply.Time?
+      var width: Int?
+      var height: Int?
+      var isDamaged: Bool
+      var error: String?
+      /// Its file in Base64. Nil: there is no picture.
+      var data: Data?
+    }
+
+    var pictures: [Picture]
+  }
+
+  /// The most bytes of the pictures of a reply.
+  private static let mostBytes: Int64 = 64 << 20
+
+  private func list(_ images: ImageReply?) async throws -> Response {
+    let found = images?.pictures ?? []
+    let bytes = found.reduce(0) { $0 + ($1.place?.byteCount ?? 0) }
+    guard found.count <= StillBody.mostPictures, bytes <= Self.mostBytes else {
+      throw ProblemDetails(
+        .invalid,
+        "\(found.count) pictures of \(bytes) bytes; a reply has at most \(StillBody.mostPictures) pictures and "
+          + "\(Self.mostBytes) bytes: ask for some of them, or for smaller ones")
+    }
+    var pictures: [Pictures.Picture] = []
+    for picture in found {
+      var shown = Pictures.Picture(
+        requested: picture.requested, actual: picture.actual, width: picture.size?.width, height: picture.size?.height,
+        isDamaged: picture.isDamaged, error: picture.error)
+      if let place = picture.place, let digest = SHA256Digest(hex: place.digest) {
+        shown.data = try await farm.read(digest, offset: place.offset, length: Int(place.byteCount))
+      }
+      pictures.append(shown)
+    }
+    return Response(json: Pictures(pictures: pictures))
   }
 
   /// The one picture of a reply, or its contact sheet.

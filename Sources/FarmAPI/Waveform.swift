@@ -1,8 +1,5 @@
-import Glibc
-package import SystemSupport
-
 /// The waveform of a sound: what an editor draws. Each point is of an equal part of the sound, over all its channels.
-package struct Waveform: Encodable, Equatable, Sendable {
+package struct Waveform: Codable, Equatable, Sendable {
   /// Samples a second of each channel.
   package var sampleRate: Int
   package var channels: Int
@@ -24,14 +21,37 @@ package struct Waveform: Encodable, Equatable, Sendable {
   package static let pointCounts = 1...1_000_000
   package static let rates = 0.001...100_000
 
-  /// Reads a file of linear PCM of 24 bits as this program writes it: RIFF or RF64. Blocks. Throws if it cannot be
-  /// read, is no such file, lacks one of the channels, or has more points at a rate than a waveform may have.
-  /// - Parameter chosen: The numbers of the channels that are read. Nil: all.
-  package init(_ file: OpenFile, _ resolution: Resolution, channels chosen: [Int]? = nil) throws {
-    let header = try WaveHeader(file)
+  /// No waveform can be made.
+  package enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Of this file.
+    case notSound(String)
+    /// It would have more points at a rate than a waveform may have.
+    case tooManyPoints(String)
+
+    package var description: String {
+      switch self {
+      case .notSound(let reason), .tooManyPoints(let reason): reason
+      }
+    }
+  }
+
+  /// Reads so many bytes of a file from a place; fewer only at its end. Blocks.
+  package typealias Reader = (_ offset: Int64, _ length: Int) throws -> [UInt8]
+
+  /// Reads a file of linear PCM of 24 bits as this program writes it: RIFF or RF64. Blocks. Throws `Failure` if it is no
+  /// such file, lacks one of the channels, or has more points at a rate than a waveform may have; what `read` throws if
+  /// it cannot be read.
+  /// - Parameters:
+  ///   - name: The file's, for messages.
+  ///   - size: The file's, in bytes.
+  ///   - chosen: The numbers of the channels that are read. Nil: all.
+  package init(
+    of name: String, size: Int64, _ resolution: Resolution, channels chosen: [Int]? = nil, read: @escaping Reader
+  ) throws {
+    let header = try WaveHeader(name, size, read)
     let chosen = chosen ?? Array(0..<header.channels)
     guard !chosen.isEmpty, chosen.allSatisfy((0..<header.channels).contains) else {
-      throw CommandFailure(.work, "\(file.name) has \(header.channels) channels and not those of \(chosen)")
+      throw Failure.notSound("\(name) has \(header.channels) channels and not those of \(chosen)")
     }
     (sampleRate, channels, samples) = (header.sampleRate, chosen.count, header.samples)
     var wanted = 0.0
@@ -42,15 +62,14 @@ package struct Waveform: Encodable, Equatable, Sendable {
       wanted = (seconds * rate).rounded(.up)
       let most = Self.pointCounts.upperBound
       guard wanted <= Double(most) else {
-        throw CommandFailure(
-          .document,
+        throw Failure.tooManyPoints(
           "\(rate) points a second of \(seconds) s of sound are \(Int64(wanted)) points; a waveform has \(most) at most, "
             + "which are \((Double(most) / seconds * 1000).rounded(.down) / 1000) a second")
       }
     }
     let count = Int(Swift.min(samples, Int64(Swift.max(1, wanted))))
     (min, max, rms) = ([], [], [])
-    var reader = WaveReader(file, header, chosen)
+    var reader = WaveReader(header, chosen, read)
     for point in 0..<count {
       let (start, end) = (samples * Int64(point) / Int64(count), samples * Int64(point + 1) / Int64(count))
       let part = try reader.read(end - start)
@@ -70,19 +89,16 @@ private struct WaveHeader {
   var samples: Int64 = 0
   var start: Int64 = 12
 
-  init(_ file: OpenFile) throws {
-    let size = Int64(try file.status().st_size)
-    func failure(_ reason: String) -> CommandFailure {
-      CommandFailure(.work, "\(file.name) is no sound of which a waveform can be made: \(reason)")
+  init(_ name: String, _ size: Int64, _ read: Waveform.Reader) throws {
+    func failure(_ reason: String) -> Waveform.Failure {
+      .notSound("\(name) is no sound of which a waveform can be made: \(reason)")
     }
-    func text(at offset: Int64) throws(SystemError) -> String {
-      String(decoding: try file.read(at: offset, length: 4), as: UTF8.self)
-    }
+    func text(at offset: Int64) throws -> String { String(decoding: try read(offset, 4), as: UTF8.self) }
     guard size >= 12, ["RIFF", "RF64"].contains(try text(at: 0)), try text(at: 8) == "WAVE" else {
       throw failure("it is no WAVE file")
     }
-    func number(_ count: Int, at offset: Int64) throws(SystemError) -> Int64 {
-      try file.read(at: offset, length: count).reversed().reduce(0) { $0 << 8 | Int64($1) }
+    func number(_ count: Int, at offset: Int64) throws -> Int64 {
+      try read(offset, count).reversed().reduce(0) { $0 << 8 | Int64($1) }
     }
     while start + 8 <= size {
       let name = try text(at: start)
@@ -110,27 +126,27 @@ private struct WaveHeader {
 
 /// Reads samples in order.
 private struct WaveReader {
-  private let file: OpenFile
+  private let read: Waveform.Reader
   private let channels: Int
   /// Where the samples that are read are among those of one time, in bytes.
   private let places: [Int]
   private var offset: Int64
   private static let chunk = 1 << 16
 
-  init(_ file: OpenFile, _ header: WaveHeader, _ chosen: [Int]) {
-    self.file = file
+  init(_ header: WaveHeader, _ chosen: [Int], _ read: @escaping Waveform.Reader) {
+    self.read = read
     channels = header.channels
     places = chosen.map { $0 * 3 }
     offset = header.start
   }
 
   /// What the next `count` samples of each chosen channel have.
-  mutating func read(_ count: Int64) throws(SystemError) -> (lowest: Int32, highest: Int32, squares: Double) {
+  mutating func read(_ count: Int64) throws -> (lowest: Int32, highest: Int32, squares: Double) {
     var (lowest, highest, squares) = (Int32.max, Int32.min, 0.0)
     var left = count
     while left > 0 {
       let part = Int(Swift.min(left, Int64(Self.chunk)))
-      let bytes = try file.read(at: offset, length: part * channels * 3)
+      let bytes = try read(offset, part * channels * 3)
       let step = channels * 3
       for start in stride(from: 0, to: bytes.count / step * step, by: step) {
         for place in places {
