@@ -172,9 +172,10 @@ def trace(page, farm):
     made = page.evaluate("""async () => {
       const { chromeTrace } = await import("/assets/trace.js");
       const bar = (start, end, lane) => ({
-        job: "j", ordinal: 0, label: "", worker: "w", start, end, outcome: "done", reason: null, lane, isBackup: false,
+        job: "j", ordinal: 0, label: "", worker: "w", workerName: "oak", start, end, outcome: "done", reason: null, lane,
+        phases: null, isBackup: false,
       });
-      const workers = new Map([["w", { pauses: [{ start: 102, end: null, reason: "disk" }] }]]);
+      const workers = new Map([["w", { id: "w", name: "oak", pauses: [{ start: 102, end: null, reason: "disk" }] }]]);
       const attempts = [bar(103.0000017, 104.0000034, 0), bar(100.0000014, 103.0000017, 0), bar(101, 102, 0),
         bar(110, null, 1)];
       return chromeTrace({ attempts, workers }, 109, job => job);
@@ -182,6 +183,31 @@ def trace(page, farm):
     assert [(bar["ts"], bar["dur"], bar["tid"]) for bar in check_trace(made)] == [
         (100_000_001, 3_000_001, 1), (101_000_000, 1_000_000, 2), (102_000_000, 7_000_000, 0),
         (103_000_002, 1_000_001, 1), (110_000_000, 0, 2)], made
+
+
+def phases(page, farm):
+    """What an attempt spent its time on is nested in its slice of the trace, and two workers of one name are two."""
+    made = page.evaluate("""async () => {
+      const { AttemptLog } = await import("/assets/attempts.js");
+      const { chromeTrace } = await import("/assets/trace.js");
+      const log = new AttemptLog();
+      const task = (event, time, workerID, ordinal, more = {}) => log.apply({
+        event, time, job: "j", ordinal, epoch: 1, label: `frames ${ordinal}..${ordinal}`, worker: "oak", workerID, ...more,
+      });
+      task("taskGranted", 100, "first1", 0);
+      task("taskGranted", 100, "second", 1);
+      const phases = { waitSeconds: 0, fetchSeconds: 1.5, renderSeconds: 6, uploadSeconds: 2 };
+      task("taskDone", 110, "first1", 0, { seconds: 10, ...phases });
+      task("taskFailed", 105, "second", 1, { seconds: 5, end: "crashed" });
+      return { lanes: log.attempts.map(bar => [bar.worker, bar.lane]), trace: chromeTrace(log, 120, job => job) };
+    }""")
+    assert made["lanes"] == [["first1", 0], ["second", 0]], made["lanes"]
+    names = [event["args"]["name"] for event in made["trace"] if event["name"] == "process_name"]
+    assert names == ["oak first1", "oak second"], names
+    bars = check_trace(made["trace"])
+    assert [(bar["name"], bar["ts"], bar["dur"]) for bar in bars if bar["pid"] == 1] == [
+        ("frames 0..0", 100_000_000, 10_000_000), ("fetch", 100_000_000, 1_500_000), ("render", 101_500_000, 6_000_000),
+        ("upload", 107_500_000, 2_000_000)], bars
 
 
 def check_trace(events):
@@ -194,12 +220,17 @@ def check_trace(events):
     assert [event["ts"] for event in events] == sorted(event["ts"] for event in events)
     named = [(event["name"], event["pid"], event["tid"]) for event in events if event["ph"] == "M"]
     assert len(named) == len(set(named))
+    # Of each thread, the ends of the slices that are open: one begins after another, or lies within it.
     ends = {}
     for event in bars:
         thread = (event["pid"], event["tid"])
         assert ("thread_name", *thread) in named and ("process_name", event["pid"], 0) in named, event
-        assert event["ts"] >= ends.get(thread, 0), f"{event} overlaps the bar before it"
-        ends[thread] = event["ts"] + event["dur"]
+        around = ends.setdefault(thread, [])
+        while around and around[-1] <= event["ts"]:
+            around.pop()
+        end = event["ts"] + event["dur"]
+        assert not around or event["cat"] == "phase" and end <= around[-1], f"{event} overlaps the bar before it"
+        around.append(end)
     return bars
 
 
@@ -243,26 +274,23 @@ def actions(page, farm):
 
 
 def readings(page, farm):
-    """Video tasks are read again when an event says that something changed, and not before."""
-    read, then, stitched = page.evaluate("""async () => {
+    """The tasks of a job are read again when an event says that something changed, and not before."""
+    read, then = page.evaluate("""async () => {
       const { JobTasks } = await import("/assets/task-watch.js");
       const { api } = await import("/assets/api.js");
       const real = api.tasks;
-      let kind = "video";
-      api.tasks = async () => ({ tasks: [{ ordinal: 0, kind, state: "running", attempts: [] }] });
+      const running = kind => ({ ordinal: 0, kind, state: "running", ranSeconds: 1, attempts: [] });
+      api.tasks = async () => ({ tasks: ["probe", "measure", "video", "audio", "stitch"].map(running) });
       const tasks = new JobTasks("j", () => {});
       await tasks.load();
       const read = tasks.timer !== null;
       tasks.take({ event: "taskFailed", ordinal: 0, job: "j" });
       const then = tasks.timer !== null;
-      kind = "stitch";
-      await tasks.load();
-      const stitched = tasks.timer !== null;
       tasks.end();
       api.tasks = real;
-      return [read, then, stitched];
+      return [read, then];
     }""")
-    assert (read, then, stitched) == (False, True, True)
+    assert (read, then) == (False, True)
     reading = f"/v1/jobs/{shown_job(page)}/tasks"
     with page.expect_request(lambda request: request.url.endswith(reading)):
         pass
@@ -272,13 +300,13 @@ def killed_worker(page, farm):
     """The bar of a killed worker ends, and its segment goes elsewhere."""
     job = shown_job(page)
     go(page, "#/")
-    running = "farm.log.attempts.filter(bar => bar.end === null && bar.worker === 'birch')"
+    running = "farm.log.attempts.filter(bar => bar.end === null && bar.workerName === 'birch')"
     eventually("a bar of birch", lambda: state(page, f"{running}.length") > 0)
     ordinals = state(page, f"{running}.map(bar => bar.ordinal)")
     farm.kill("worker-birch")
     eventually("its bars have ended", lambda: state(page, f"{running}.length") == 0)
     expect(page.get_by_text("worker birch disconnected")).to_be_visible()
-    other = f"farm.log.attempts.filter(bar => bar.job === '{job}' && bar.worker === 'alder')"
+    other = f"farm.log.attempts.filter(bar => bar.job === '{job}' && bar.workerName === 'alder')"
     eventually("its segment is granted elsewhere", lambda: set(ordinals) <= set(
         state(page, f"{other}.map(bar => bar.ordinal)")), 45)
 
@@ -303,5 +331,5 @@ def deletion(page, farm):
     assert page.locator(f"a[href='#/jobs/{job}']").count() == 0
 
 
-ALL = [token, digests, mistakes, submission, film, trace, accessibility, measure_many_segments, actions, readings,
+ALL = [token, digests, mistakes, submission, film, trace, phases, accessibility, measure_many_segments, actions, readings,
        killed_worker, lost_coordinator, deletion]

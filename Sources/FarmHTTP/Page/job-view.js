@@ -7,7 +7,8 @@ import { phase, progress, remaining, roughly } from "./estimate.js";
 import { Film } from "./film.js";
 import { Filmstrip } from "./filmstrip.js";
 import { bytes, count, counted, duration, exactTime, isOpen, localTime, percent } from "./format.js";
-import { CostTable, TaskTable } from "./job-tasks.js";
+import { CostTable } from "./job-cost.js";
+import { TaskTable } from "./job-tasks.js";
 import { canNotify, isWanted, toggleNotification } from "./notifications.js";
 import { SegmentMap, segmentsOf } from "./segment-map.js";
 import { farm, forgetJob, now, onChange, onFarmEvent, takeJob } from "./state.js";
@@ -40,13 +41,13 @@ export function showJob(parent, id) {
   const tasks = new JobTasks(id, list => {
     const segments = segmentsOf(list);
     table.set(list);
-    cost.set(list);
+    cost.set(list, farm.jobs.get(id)?.usage);
     map.set(segments);
     strip.set(segments);
     setHidden(map.canvas, segments.length === 0);
     setHidden(strip.node, segments.length === 0);
     setHidden(filmPanel, segments.length === 0 && farm.jobs.get(id)?.state !== "done");
-  });
+  }, () => readUsage());
   setHidden(filmPanel, true);
 
   let shown = null;
@@ -63,6 +64,18 @@ export function showJob(parent, id) {
       setHidden(gone, false);
       gone.replaceChildren(error.status === 404 ? "There is no such job: it may have been deleted. "
         : `The job cannot be shown: ${error.message}. `, element("a", { href: "#/jobs", text: "All jobs" }));
+    }
+  };
+  let isUsageOld = false;
+  /** What the attempts took is in the status of the job itself alone. */
+  const readUsage = async () => {
+    if (!isUsageOld) return;
+    isUsageOld = false;
+    try {
+      shown = takeJob(await api.job(id));
+      cost.set(tasks.tasks, shown.usage);
+    } catch {
+      // What is shown stays; the next event reads again.
     }
   };
   let known = null;
@@ -83,9 +96,13 @@ export function showJob(parent, id) {
     if (event === null) return load();
     if (event.job !== id) return;
     if (event.event === "jobDeleted") load();
+    if (event.event === "taskDone" || event.event === "taskFailed") isUsageOld = true;
     tasks.take(event);
   });
-  const timer = setInterval(update, 1000);
+  const timer = setInterval(() => {
+    update();
+    table.tick();
+  }, 1000);
   update();
   load();
   return () => {
@@ -196,8 +213,9 @@ function makeActions(id) {
       location.hash = "#/jobs";
     });
   });
+  const timeline = element("a.button", { href: `#/?job=${encodeURIComponent(id)}`, text: "Critical path" });
   return {
-    node: element("div.actions", {}, tell, cancel, retry, remove),
+    node: element("div.actions", {}, timeline, tell, cancel, retry, remove),
     update(job) {
       setHidden(tell, !isOpen(job) || !canNotify());
       setHidden(cancel, !isOpen(job));

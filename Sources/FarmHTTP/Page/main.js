@@ -30,7 +30,8 @@ function route() {
   const hash = location.hash;
   // The link to the content is no view.
   if (hash === "#content") return;
-  const path = decodeURIComponent(hash.slice(1).split("?")[0]);
+  const [place, query] = hash.slice(1).split("?");
+  const path = decodeURIComponent(place);
   const found = views.find(view => view.pattern.test(path));
   end?.();
   end = null;
@@ -42,7 +43,7 @@ function route() {
   content.replaceChildren();
   document.title = `${found?.title ?? "Not found"} · Sheaf`;
   if (found) {
-    end = found.show(content, ...found.pattern.exec(path).slice(1));
+    end = found.show(content, ...found.pattern.exec(path).slice(1), new URLSearchParams(query));
   } else {
     content.append(element("h1", { text: "There is no such view" }), element("p", {}, element("a", {
       href: "#/", text: "To the farm",

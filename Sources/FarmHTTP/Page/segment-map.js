@@ -35,6 +35,7 @@ export function describeSegment({ task, first, end }) {
     `Frames ${count(first)} to ${count(end - 1)}`,
     (task.label ?? "").replace(/^frames \d+\.\.\d+ of /, ""),
     `${words[state] ?? state}${where}${time}`,
+    ...(task.boundary ? [`starts there because: ${task.boundary}`] : []),
     ...(task.secondWorkerName ? [`backup lease on ${task.secondWorkerName}`] : []),
     ...(task.attempts.length > 0 ? [`${task.attempts.length} failed: ${task.error ?? ""}`] : []),
   ];

@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { AttemptLog } from "./attempts.js";
 import { atNextFrame } from "./dom.js";
-import { isOpen } from "./format.js";
+import { isOpen, shortID } from "./format.js";
 import { RateMeter } from "./estimate.js";
 import { followFarm } from "./stream.js";
 
@@ -57,12 +57,13 @@ export function takeJob(status) {
   const time = now();
   status.heardAt = time;
   status.submittedAt = known?.submittedAt ?? time - status.submittedSecondsAgo;
-  // An event of a list has no damage, warnings and outputs; those of the job itself are kept.
+  // An event of a list has no damage, warnings, outputs and usage; those of the job itself are kept.
   if (known && known.state === status.state) {
     for (const key of ["damage", "warnings", "losses"]) {
       if (status[key].length === 0 && known[key].length > 0) status[key] = known[key];
     }
     if (known.outputs && !status.outputs) status.outputs = known.outputs;
+    if (known.usage && !status.usage) status.usage = known.usage;
   }
   status.recent = known?.recent ?? new RateMeter(15);
   if (known && status.framesDone > known.framesDone) {
@@ -71,6 +72,12 @@ export function takeJob(status) {
   }
   farm.jobs.set(status.job, status);
   return status;
+}
+
+/** What a worker is called: its name, and the beginning of its id where two connected ones have the same. */
+export function workerLabel(id, name) {
+  const namesakes = farm.workers.filter(worker => worker.name === name);
+  return namesakes.length > 1 && namesakes.some(worker => worker.id === id) ? `${name} ${shortID(id)}` : name;
 }
 
 export function forgetJob(job) {

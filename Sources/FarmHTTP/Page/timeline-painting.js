@@ -21,6 +21,9 @@ function barColour(attempt, palette) {
   }
 }
 
+/** How much of an attempt's colour each of its phases has, in the order of `phaseNames`. */
+export const phaseStrengths = [0.3, 0.5, 1, 0.72];
+
 /**
  * @param view What is seen: the timeline's geometry, its scroll, and the job and the attempt that stand out.
  * @returns {object[]} Where each bar is.
@@ -38,6 +41,7 @@ export function paintTimeline(context, palette, view) {
   context.restore();
   paintGrid(context, palette, view);
   const boxes = paintBars(context, palette, view);
+  paintPath(context, palette, view, boxes);
   paintPresent(context, palette, view);
   return boxes;
 }
@@ -72,7 +76,7 @@ function stateWords(status) {
 
 function paintBars(context, palette, view) {
   const { rows, scroll, labels, width, height, x, left, right } = view;
-  const byName = new Map(rows.map(row => [row.name, row]));
+  const byID = new Map(rows.map(row => [row.id, row]));
   const present = now();
   const boxes = [];
   context.save();
@@ -82,7 +86,7 @@ function paintBars(context, palette, view) {
   for (const attempt of farm.log.attempts) {
     const end = attempt.end ?? present;
     if (end < left || attempt.start > right) continue;
-    const row = byName.get(attempt.worker);
+    const row = byID.get(attempt.worker);
     if (!row) continue;
     const top = row.top - scroll + Math.min(attempt.lane, row.lanes - 1) * laneHeight + 2;
     if (top > height || top + laneHeight < axis) continue;
@@ -95,12 +99,18 @@ function paintBars(context, palette, view) {
   return boxes;
 }
 
-function paintBar(context, palette, { attempt, x, y, width, height }, { job, hovered }) {
+function paintBar(context, palette, { attempt, x, y, width, height }, view) {
+  const { job, hovered, labels } = view;
   const isOther = job !== null && attempt.job !== job;
-  context.globalAlpha = isOther ? 0.25 : 1;
+  const strength = isOther ? 0.25 : 1;
+  context.globalAlpha = strength;
   context.fillStyle = barColour(attempt, palette);
   // A gap keeps neighbours apart.
-  context.fillRect(x, y, Math.max(1.5, width - 1), height);
+  const body = { x, width: Math.max(1.5, width - 1) };
+  const clear = attempt.phases && width >= 6 && attempt.end > attempt.start
+    ? paintPhases(context, attempt, { x: view.x(attempt.start), y, height, scale: view.scale }, strength) : body;
+  if (clear === body) context.fillRect(x, y, body.width, height);
+  context.globalAlpha = strength;
   if (attempt.isBackup) {
     context.fillStyle = palette.panel;
     context.fillRect(x, y + height - 4, Math.max(1.5, width - 1), 2);
@@ -110,12 +120,70 @@ function paintBar(context, palette, { attempt, x, y, width, height }, { job, hov
     context.lineWidth = 1.5;
     context.strokeRect(x + 0.5, y + 0.5, Math.max(2, width - 2), height - 1);
   }
-  if (width > 64) {
+  const textStart = Math.max(clear.x, labels);
+  const space = clear.x + clear.width - textStart;
+  if (space > 64) {
     context.fillStyle = palette.panel;
     const frames = /frames (\d+\.\.\d+)/.exec(attempt.label);
-    context.fillText(clipped(context, frames ? frames[1] : attempt.label, width - 12), x + 5, y + height / 2 + 0.5);
+    const text = clipped(context, frames ? frames[1] : attempt.label, space - 12);
+    context.fillText(text, textStart + 5, y + height / 2 + 0.5);
   }
   context.globalAlpha = 1;
+}
+
+/**
+ * The phases of an attempt from left to right.
+ * @returns Where it has its full colour, for its text.
+ */
+function paintPhases(context, attempt, { x, y, height, scale }, strength) {
+  const right = x + (attempt.end - attempt.start) * scale - 1;
+  let from = x;
+  let clear = { x, width: 0 };
+  const paint = (to, share) => {
+    context.globalAlpha = strength * share;
+    context.fillRect(from, y, to - from, height);
+  };
+  attempt.phases.forEach((seconds, index) => {
+    const to = Math.min(right, from + seconds * scale);
+    paint(to, phaseStrengths[index]);
+    if (phaseStrengths[index] === 1) clear = { x: from, width: to - from };
+    from = to;
+  });
+  // What the coordinator took beside the phases.
+  paint(right, phaseStrengths[0]);
+  return clear;
+}
+
+/** Outlines the attempts of the critical path, with a line from each to the next. */
+function paintPath(context, palette, { path, labels, width, height, x }, boxes) {
+  if (path.length === 0) return;
+  const placed = new Map(boxes.map(box => [box.attempt, box]));
+  context.save();
+  context.beginPath();
+  context.rect(labels, axis, width - labels, height - axis);
+  context.clip();
+  context.strokeStyle = palette.text;
+  context.lineWidth = 1.5;
+  path.forEach(({ attempt, to }, index) => {
+    const box = placed.get(attempt);
+    if (!box) return;
+    context.strokeRect(box.x, box.y - 0.75, Math.max(2, box.width - 1), box.height + 1.5);
+    const next = path[index + 1];
+    const nextBox = next && placed.get(next.attempt);
+    if (!nextBox) return;
+    const isBelow = nextBox.y > box.y;
+    const turn = Math.max(x(to), box.x);
+    context.beginPath();
+    if (nextBox.y !== box.y) {
+      context.moveTo(turn, isBelow ? box.y + box.height + 0.75 : box.y - 0.75);
+      context.lineTo(turn, nextBox.y + nextBox.height / 2);
+    } else {
+      context.moveTo(turn, box.y + box.height / 2);
+    }
+    context.lineTo(Math.max(turn, x(next.from)), nextBox.y + nextBox.height / 2);
+    context.stroke();
+  });
+  context.restore();
 }
 
 /** The times: lines under the bars, and their texts above. */
