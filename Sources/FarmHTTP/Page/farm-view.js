@@ -16,7 +16,6 @@ const mostHappenings = 12;
 /** @param {URLSearchParams} query `job`: the one whose critical path is shown. */
 export function showFarm(parent, query) {
   const timeline = new Timeline();
-  const tools = makeTools(timeline);
   const path = new PathControl(timeline);
   const figures = makeFigures();
   const notices = element("ul.notices", { "aria-label": "Notices" });
@@ -33,7 +32,7 @@ export function showFarm(parent, query) {
     figures.node, notices,
     element("section.panel", { "aria-labelledby": "timeline-title" },
       element("div.panel-head", {},
-        element("h2", { id: "timeline-title", text: "Timeline" }), tools, element("div.tools", {}, path.select)),
+        element("h2", { id: "timeline-title", text: "Timeline" }), makeTools(timeline, path)),
       path.text, timeline.canvas, makeLegend(), empty),
     element("div.columns", {},
       element("section.panel", { "aria-labelledby": "queue-title" },
@@ -102,7 +101,7 @@ function makeLegend() {
       element(index === 0 ? "li.phase.first" : "li.phase", {}, element(`i.swatch.video.${name}`), name)));
 }
 
-function makeTools(timeline) {
+function makeTools(timeline, path) {
   const live = element("button", { type: "button", text: "Live", onclick: () => timeline.goLive() });
   const buttons = spans.map(([seconds, text]) => element("button", {
     type: "button", text, onclick: () => timeline.setSpan(seconds),
@@ -114,7 +113,7 @@ function makeTools(timeline) {
   timeline.onView = show;
   timeline.span = 300;
   show();
-  return element("div.tools", {},
+  return element("div.tools", {}, path.select,
     element("div.group", { role: "group", "aria-label": "Length of time" }, buttons),
     live,
     element("button", {

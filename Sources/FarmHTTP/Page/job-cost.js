@@ -11,12 +11,12 @@ export class CostTable {
   constructor() {
     this.body = element("tbody");
     this.total = element("tr.total", { hidden: true }, element("th", { scope: "row", text: "All" }), makeCells());
+    this.table = element("table", {}, element("thead", {}, element("tr", {}, columns
+      .map((text, index) => element(index > 0 ? "th.number" : "th", { scope: "col", text })))),
+    this.body, element("tfoot", {}, this.total));
     this.node = element("section.panel", { "aria-labelledby": "cost-title", hidden: true },
       element("div.panel-head", {}, element("h2", { id: "cost-title", text: "Cost by worker" })),
-      element("div.scroll", { tabindex: "0", role: "group", "aria-labelledby": "cost-title" }, element("table", {},
-        element("thead", {}, element("tr", {}, columns
-          .map((text, index) => element(index > 0 ? "th.number" : "th", { scope: "col", text })))),
-        this.body, element("tfoot", {}, this.total))));
+      element("div.scroll", { tabindex: "0", role: "group", "aria-labelledby": "cost-title" }, this.table));
   }
 
   /** @param {object} [usage] The job's: what the attempts took of their workers, as far as those have measured it. */
@@ -40,6 +40,8 @@ export class CostTable {
     for (const used of usage?.workers ?? []) of(used.worker, used.workerName).usage = used.usage;
     const rows = [...workers.values()].sort((a, b) => a.name.localeCompare(b.name) || (a.id < b.id ? -1 : 1));
     setHidden(this.node, rows.length === 0);
+    // Workers may not have measured what the attempts took.
+    this.table.classList.toggle("bare", !usage);
     reconcile(
       this.body, rows, worker => worker.id, () => element("tr", {}, element("th", { scope: "row" }), makeCells()),
       (row, worker) => {

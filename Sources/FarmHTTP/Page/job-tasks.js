@@ -114,7 +114,7 @@ export class TaskTable {
           : `${task.state}${where}${task.ranSeconds > 0 ? `, ${duration(task.ranSeconds)}` : ""}, epoch ${task.epoch}`,
       }, !task.cached && task.grantedAt ? momentOf(", granted ", task.grantedAt) : "",
       !task.cached && task.endedAt ? momentOf(", ended ", task.endedAt) : ""),
-      task.boundary ? element("p", { text: `It starts where it does because of this: ${task.boundary}.` }) : null,
+      task.boundary ? element("p", { text: `Why it starts there: ${task.boundary}.` }) : null,
       usageList(task.usage),
       attempts.length > 0 ? element("ol.attempts", {}, attempts) : element("p.empty", { text: "No attempt has failed." }),
     ].filter(Boolean));

@@ -4,7 +4,9 @@ import { api } from "./api.js";
 import { confirmAction, showFailure } from "./dialogs.js";
 import { element, reconcile, setHidden, setText } from "./dom.js";
 import { phase, progress, remaining, roughly } from "./estimate.js";
+import { makeFindings } from "./findings.js";
 import { Film } from "./film.js";
+import { marksOf } from "./film-marks.js";
 import { Filmstrip } from "./filmstrip.js";
 import { bytes, count, counted, duration, exactTime, isOpen, localTime, percent } from "./format.js";
 import { CostTable } from "./job-cost.js";
@@ -16,10 +18,10 @@ import { JobTasks } from "./task-watch.js";
 
 export function showJob(parent, id) {
   const head = makeHead(id);
-  const findings = makeFindings();
   const table = new TaskTable();
   const cost = new CostTable();
   const map = new SegmentMap(task => table.open(task.ordinal));
+  const findings = makeFindings(frame => map.show(frame));
   const strip = new Filmstrip(id);
   const film = new Film();
   const filmPanel = element("section.panel", { "aria-labelledby": "film-title" },
@@ -30,12 +32,15 @@ export function showJob(parent, id) {
   parent.append(gone, body);
 
   let isCurrent = false;
+  let marksOfJob = null;
   const update = () => {
     const job = farm.jobs.get(id);
     if (!job) return;
     document.title = `${isOpen(job) ? `${percent(progress(job))} ` : ""}${job.name || id} · Sheaf`;
     head.update(job);
     findings.update(job);
+    if (marksOfJob !== job) map.setMarks(marksOf(job));
+    marksOfJob = job;
     film.set(job);
   };
   const tasks = new JobTasks(id, list => {
@@ -223,35 +228,4 @@ function makeActions(id) {
       setHidden(remove, isOpen(job));
     },
   };
-}
-
-/** Problems, warnings, and damage with its places. */
-function makeFindings() {
-  const list = element("ul.findings");
-  const node = element("section.panel", { "aria-labelledby": "findings-title", hidden: true },
-    element("div.panel-head", {}, element("h2", { id: "findings-title", text: "Problems and warnings" })), list);
-  return {
-    node,
-    update(job) {
-      const found = [
-        ...(job.state === "failed" && job.error ? [{ kind: "problem", text: job.error, place: "" }] : []),
-        ...job.problems.map(problem => ({ kind: "problem", text: problem.message, place: placeOf(problem) })),
-        ...job.damage.map(damage => ({
-          kind: "damage", text: `${damage.path}: ${damage.type}, ${counted(damage.count, "place")}`,
-          place: damage.places.slice(0, 8).map(place => `${place.filmSeconds.toFixed(2)} s of the film`).join(", "),
-        })),
-        ...job.warnings.map(problem => ({ kind: "warning", text: problem.message, place: placeOf(problem) })),
-      ];
-      setHidden(node, found.length === 0);
-      reconcile(list, found, item => `${item.kind} ${item.place} ${item.text}`,
-        item => element("li", { class: item.kind }, element("span.kind", { text: item.kind }),
-          element("span", { text: item.text }), element("span.place", { text: item.place })),
-        () => {});
-    },
-  };
-}
-
-function placeOf(problem) {
-  const line = problem.line ? `line ${problem.line}${problem.column ? `:${problem.column}` : ""}` : "";
-  return [problem.pointer ?? problem.path ?? "", line].filter(text => text !== "").join(", ");
 }

@@ -1,6 +1,6 @@
 // Starts the page: the stream, the views and what is in its header.
 
-import { onTokenNeeded } from "./api.js";
+import { giveToken, lacksToken, onTokenNeeded } from "./api.js";
 import { askToken } from "./dialogs.js";
 import { element, hideTip, setHidden, setText } from "./dom.js";
 import { showFarm } from "./farm-view.js";
@@ -56,6 +56,12 @@ function route() {
 
 const connection = document.getElementById("connection");
 const banner = document.getElementById("banner");
+const bannerText = element("span");
+const tokenButton = element("button", { type: "button", text: "Give the token", hidden: true, onclick: async () => {
+  // Views that have asked in vain ask again.
+  if (await giveToken()) location.reload();
+} });
+banner.append(bannerText, tokenButton);
 
 /** Says whether the page is live, and how old its data is if not. */
 function showConnection() {
@@ -63,7 +69,9 @@ function showConnection() {
   connection.dataset.state = isLive ? "live" : "lost";
   setText(connection, isLive ? "Live" : farm.hasState ? "Not connected" : "Connecting");
   const old = farm.heardAt === 0 ? "" : ` What is shown was true ${age((Date.now() - farm.heardAt) / 1000)}.`;
-  setText(banner, `Not connected: ${farm.reason ?? "waiting for the coordinator"}.${old} Trying again.`);
+  const reason = lacksToken() ? "the farm’s token was not given" : farm.reason ?? "waiting for the coordinator";
+  setText(bannerText, `Not connected: ${reason}.${old}${lacksToken() ? "" : " Trying again."}`);
+  setHidden(tokenButton, !lacksToken());
   setHidden(banner, isLive || (!farm.reason && farm.heardAt === 0));
 }
 

@@ -43,10 +43,13 @@ export class PathControl {
   }
 
   update() {
+    const { job } = this.timeline;
+    const state = `${farm.log.version} ${farm.jobsVersion} ${job}`;
+    if (state === this.state) return;
+    this.state = state;
     const ids = new Set();
     for (const attempt of farm.log.attempts) ids.add(attempt.job);
     const newest = [...ids].filter(id => farm.jobs.has(id)).reverse().slice(0, mostJobs);
-    const { job } = this.timeline;
     if (job !== null && !newest.includes(job)) newest.push(job);
     reconcile(this.select, ["", ...newest], id => id, id => element("option", { value: id }), (option, id) => {
       setText(option, id === "" ? "No critical path" : `Critical path of ${nameOf(id)}`);

@@ -96,7 +96,7 @@ export class Timeline {
   /** The height that shows every row, within a bound. */
   get wantedHeight() {
     const last = this.rows().at(-1);
-    return Math.min(560, Math.max(96, (last ? last.top + last.height : 0) + 14));
+    return Math.min(Math.max(560, window.innerHeight * 0.6), Math.max(96, (last ? last.top + last.height : 0) + 14));
   }
 
   /** Draws at the next frame, and goes on as long as the present moves. */
