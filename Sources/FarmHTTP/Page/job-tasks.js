@@ -26,7 +26,7 @@ export class TaskTable {
     this.detail = element("div.task-detail", { hidden: true, "aria-live": "polite" });
     const head = element("div.task-row.head", { "aria-hidden": "true" },
       ["Task", "State", "Worker", "Progress", "Time", "Failures"].map(text => element("span", { text })));
-    this.node = element("section.panel", { "aria-labelledby": "tasks-title" },
+    this.node = element("section.panel.tasks-panel", { "aria-labelledby": "tasks-title" },
       element("div.panel-head", {}, element("h2", { id: "tasks-title", text: "Tasks" }),
         element("div.tools", {}, element("div.group", { role: "group", "aria-label": "Which tasks" }, this.buttons))),
       head, this.list.node, this.empty, this.detail);
@@ -43,7 +43,8 @@ export class TaskTable {
   set(tasks) {
     this.tasks = tasks;
     const shown = tasks.filter(filters.find(([name]) => name === this.filter)[2]);
-    this.list.node.style.height = `${Math.min(12, Math.max(1, shown.length)) * 30}px`;
+    const most = Math.max(12, Math.round(window.innerHeight / 75));
+    this.list.node.style.height = `${Math.min(most, Math.max(1, shown.length)) * 30}px`;
     this.list.set(shown);
     setHidden(this.list.node, shown.length === 0);
     setHidden(this.empty, shown.length > 0);

@@ -28,7 +28,7 @@ export function showJob(parent, id) {
     element("div.panel-head", {}, element("h2", { id: "film-title", text: "Film" }), makeLegend()),
     map.canvas, strip.node, film.node);
   const gone = element("p.empty", { hidden: true });
-  const body = element("div", {}, head.node, findings.node, filmPanel, table.node, cost.node);
+  const body = element("div.job-body", {}, head.node, findings.node, filmPanel, table.node, cost.node);
   parent.append(gone, body);
 
   let isCurrent = false;

@@ -3,9 +3,8 @@
 import { kindOfLabel } from "./format.js";
 import { farm, now } from "./state.js";
 
-/** The height of the times above the rows. */
-export const axis = 22;
-export const laneHeight = 18;
+/** The heights of the times above the rows and of a row, where the text is not scaled. */
+export const unscaled = { axis: 22, lane: 18 };
 const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200,
   86_400];
 
@@ -29,9 +28,9 @@ export const phaseStrengths = [0.3, 0.5, 1, 0.72];
  * @returns {object[]} Where each bar is.
  */
 export function paintTimeline(context, palette, view) {
-  const { width, height } = view;
+  const { width, height, axis, textScale } = view;
   context.clearRect(0, 0, width, height);
-  context.font = `12px ${palette.font}`;
+  context.font = `${12 * textScale}px ${palette.font}`;
   context.textBaseline = "middle";
   context.save();
   context.beginPath();
@@ -46,7 +45,7 @@ export function paintTimeline(context, palette, view) {
   return boxes;
 }
 
-function paintRows(context, palette, { rows, scroll, width, height, labels, x, left }) {
+function paintRows(context, palette, { rows, scroll, width, height, labels, x, left, axis, lane: laneHeight }) {
   for (const row of rows) {
     const top = row.top - scroll;
     if (top > height || top + row.height < axis) continue;
@@ -75,7 +74,7 @@ function stateWords(status) {
 }
 
 function paintBars(context, palette, view) {
-  const { rows, scroll, labels, width, height, x, left, right } = view;
+  const { rows, scroll, labels, width, height, x, left, right, axis, lane: laneHeight } = view;
   const byID = new Map(rows.map(row => [row.id, row]));
   const present = now();
   const boxes = [];
@@ -155,7 +154,7 @@ function paintPhases(context, attempt, { x, y, height, scale }, strength) {
 }
 
 /** Outlines the attempts of the critical path, with a line from each to the next. */
-function paintPath(context, palette, { path, labels, width, height, x }, boxes) {
+function paintPath(context, palette, { path, labels, width, height, x, axis }, boxes) {
   if (path.length === 0) return;
   const placed = new Map(boxes.map(box => [box.attempt, box]));
   context.save();
@@ -187,8 +186,8 @@ function paintPath(context, palette, { path, labels, width, height, x }, boxes) 
 }
 
 /** The times: lines under the bars, and their texts above. */
-function paintGrid(context, palette, { width, height, x, left, right, labels, scale }) {
-  const step = steps.find(candidate => candidate * scale >= 76) ?? 86_400;
+function paintGrid(context, palette, { width, height, x, left, right, labels, scale, axis, textScale }) {
+  const step = steps.find(candidate => candidate * scale >= 76 * textScale) ?? 86_400;
   const offset = new Date(left * 1000).getTimezoneOffset() * 60;
   context.textAlign = "center";
   for (let time = Math.ceil((left - offset) / step) * step + offset; time <= right; time += step) {
@@ -201,7 +200,7 @@ function paintGrid(context, palette, { width, height, x, left, right, labels, sc
   context.textAlign = "left";
 }
 
-function paintPresent(context, palette, { width, height, x, labels }) {
+function paintPresent(context, palette, { width, height, x, labels, axis }) {
   const edge = x(now());
   if (edge < labels || edge > width) return;
   context.fillStyle = palette.accent;

@@ -4,8 +4,8 @@ import { criticalPath } from "./critical-path.js";
 import { element, fitCanvas, hideTip, showTip } from "./dom.js";
 import { duration, endWords, localTime, phaseText } from "./format.js";
 import { farm, now, workerLabel } from "./state.js";
-import { colours, onTheme } from "./theme.js";
-import { axis, laneHeight, paintTimeline } from "./timeline-painting.js";
+import { colours, onTheme, textScale } from "./theme.js";
+import { paintTimeline, unscaled } from "./timeline-painting.js";
 
 const gap = 10;
 const shortestSpan = 2;
@@ -64,7 +64,17 @@ export class Timeline {
     return this.known.path;
   }
 
-  get labelWidth() { return this.canvas.clientWidth < 520 ? 72 : 132; }
+  get axis() { return Math.round(unscaled.axis * textScale()); }
+  get lane() { return Math.round(unscaled.lane * textScale()); }
+
+  /** Wide enough for the names, within bounds. */
+  labelWidth(rows) {
+    const [least, most] = this.canvas.clientWidth < 520 ? [72, 108] : [132, 220];
+    const context = this.canvas.getContext("2d");
+    context.font = `${12 * textScale()}px ${colours().font}`;
+    const longest = rows.reduce((width, row) => Math.max(width, context.measureText(row.name).width), 0);
+    return Math.round(Math.min(most * textScale(), Math.max(least * textScale(), longest + 18)));
+  }
 
   /** The rows: connected workers by name, then those that are gone and have bars within what is seen. */
   rows() {
@@ -78,14 +88,15 @@ export class Timeline {
       if (!seen.has(attempt.worker)) seen.set(attempt.worker, { name: attempt.workerName, status: null });
       used.set(attempt.worker, Math.max(used.get(attempt.worker) ?? 0, attempt.lane + 1));
     }
-    let top = axis + 4;
+    const { lane } = this;
+    let top = this.axis + 4;
     return [...seen]
       .sort(([id, one], [otherID, other]) => (one.status === null) - (other.status === null)
         || one.name.localeCompare(other.name) || (id < otherID ? -1 : 1))
       .map(([id, { name, status }]) => {
         const lanes = Math.max(status?.slots ?? 1, Math.min(used.get(id) ?? 1, 64));
         const row = {
-          id, name: workerLabel(id, name), status, lanes, top, height: lanes * laneHeight,
+          id, name: workerLabel(id, name), status, lanes, top, height: lanes * lane,
           pauses: farm.log.workers.get(id)?.pauses ?? [],
         };
         top += row.height + gap;
@@ -122,14 +133,15 @@ export class Timeline {
     const rows = this.rows();
     const full = (rows.at(-1)?.top ?? 0) + (rows.at(-1)?.height ?? 0) + 14;
     this.scroll = Math.max(0, Math.min(this.scroll, full - height));
-    const labels = this.labelWidth;
+    const labels = this.labelWidth(rows);
     const right = this.rightTime;
     const left = right - this.span;
     const scale = (width - labels) / this.span;
     const x = time => labels + (time - left) * scale;
     this.geometry = { x, left, right, scale, labels, rows, width, height };
     this.boxes = paintTimeline(context, palette, {
-      ...this.geometry, scroll: this.scroll, job: this.job, path: this.path, hovered: this.hovered,
+      ...this.geometry, axis: this.axis, lane: this.lane, textScale: textScale(), scroll: this.scroll, job: this.job,
+      path: this.path, hovered: this.hovered,
     });
   }
 
