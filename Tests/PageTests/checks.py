@@ -238,7 +238,7 @@ def critical_path(page, farm):
         assert [link[0] for link in path] == [link[0] for link in wanted], (log, path, wanted)
         assert all(abs(a - b) < 1e-6 for link, other in zip(path, wanted) for a, b in zip(link, other)), (path, wanted)
     kinds = [re.sub(r"[ :].*", "", real[link[0]]["label"]) for link in found[-1]]
-    assert len(kinds) > 1 and kinds[-1] == "stitch" and set(kinds) <= {"probe", "frames", "audio", "stitch"}, kinds
+    assert len(kinds) > 1 and kinds[-1] == "stitch" and set(kinds) <= {"probe", "frames", "audio", "stitch"}, real
     assert real[found[-1][-1][0]]["end"] == max(attempt["end"] for attempt in real)
 
 
@@ -302,6 +302,26 @@ def marks(page, farm):
         page.get_by_role("button", name="frame 60").click()
         said = page.locator(".segments").get_attribute("aria-valuetext")
         assert "warning: it is very large, frame 60" in said, said
+
+
+def warnings(page, farm):
+    """A warning about a part of the document is at the frames of that part."""
+    text = json.loads(document())
+    text["videoComposition"]["overlays"] = [{"text": "never seen", "over": "1..2", "opacity": 0}]
+    job = submit(farm, "warned", text)
+    go(page, f"#/jobs/{job}")
+    expect(page.locator(".findings .warning", has_text="its opacity is 0 throughout")).to_be_visible()
+    page.get_by_role("button", name="frame 30").click()
+    expect(page.locator("#tip")).to_contain_text("warning: the overlay is never seen: its opacity is 0 throughout, frame 30")
+    expect(page.locator(".job-title .state")).to_have_text("done")
+
+
+def submit(farm, name, text):
+    """Submits a document whose medium was uploaded by `submission`."""
+    media = (MEDIA / "flower.mp4").read_bytes() + bytes(4 << 20)
+    return farm.request("POST", "/v1/jobs", {
+        "name": name, "document": text,
+        "assets": [{"id": "clip", "digest": hashlib.sha256(media).hexdigest(), "size": len(media)}]})["job"]
 
 
 @contextlib.contextmanager
@@ -408,10 +428,7 @@ def readings(page, farm):
 def notification(page, farm):
     """The browser notifies of the end of a job for which that was asked, whatever view is shown then."""
     page.context.grant_permissions(["notifications"], origin=farm.address)
-    media = (MEDIA / "flower.mp4").read_bytes() + bytes(4 << 20)
-    job = farm.request("POST", "/v1/jobs", {
-        "name": "watched", "document": json.loads(document((640, 360), "slow", "0..5", 2)),
-        "assets": [{"id": "clip", "digest": hashlib.sha256(media).hexdigest(), "size": len(media)}]})["job"]
+    job = submit(farm, "watched", json.loads(document((640, 360), "slow", "0..5", 2)))
     page.evaluate("""() => {
       window.told = [];
       window.Notification = class extends Notification {
@@ -488,6 +505,6 @@ def deletion(page, farm):
     assert page.locator(f"a[href='#/jobs/{job}']").count() == 0
 
 
-ALL = [token, digests, mistakes, submission, film, trace, phases, critical_path, chosen_path, costs, marks, accessibility,
+ALL = [token, digests, mistakes, submission, film, trace, phases, critical_path, chosen_path, costs, marks, warnings, accessibility,
        measure_many_segments, measure_many_jobs, notification, actions, readings, killed_worker, namesakes,
        lost_coordinator, deletion]

@@ -102,7 +102,7 @@ JOBS_SHOWN = """async () => {
     return value;
   };
   location.hash = "#/jobs";
-  const isThere = () => dataAt !== null && document.querySelector(".jobs .job-row a")?.textContent === "film 0";
+  const isThere = () => dataAt !== null && document.querySelector(`.jobs [aria-posinset="1"]:not([hidden]) a`)?.textContent === "film 0";
   while (!isThere()) await new Promise(resolve => setTimeout(resolve, 1));
   await new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve)));
   Response.prototype.json = read;
