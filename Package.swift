@@ -99,7 +99,7 @@ let package = Package(
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
       name: "Jobs", dependencies: ["CPostgres", "Digest", "FarmModel", "SystemSupport"],
-      resources: [.embedInCode("Migrations/0001_farm.sql"), .embedInCode("Migrations/0002_events.sql")],
+      resources: [.embedInCode("Migrations")],
       swiftSettings: strict),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(

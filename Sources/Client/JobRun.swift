@@ -71,7 +71,8 @@ package struct JobRun: Sendable {
     while true {
       do {
         let file = try await BlockingWork.run { try OpenFile.open(path) }
-        return try await client.content.upload(file, content, progress: progress)
+        try await client.content.upload(file, content, progress: progress)
+        return
       } catch let error as WireError where error.code == .temporary {
         if !hasWaited { waits(error.message) }
         hasWaited = true

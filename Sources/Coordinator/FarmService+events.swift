@@ -38,7 +38,10 @@ extension FarmEventReport {
     workerID = event.worker?.description
     worker = event.workerName ?? workerID
     end = event.end
-    seconds = event.took?.seconds
+    seconds = event.took?.exactSeconds
+    if let phases = event.phases?.map(\.exactSeconds), phases.count == 4 {
+      (waitSeconds, fetchSeconds, renderSeconds, uploadSeconds) = (phases[0], phases[1], phases[2], phases[3])
+    }
     tasks = event.tasks.map { Int($0) }
     cached = event.cached.map { Int($0) }
     reason = event.message

@@ -32,7 +32,8 @@ extension TaskFailure {
     // An end that another version reports is counted as none of the task's.
     self.init(
       end: AttemptEnd(message.end) ?? .released, message: message.message.shortened(to: limit),
-      process: message.hasProcess ? ProcessEnd(message.process, limit: limit) : nil, jitter: .random(in: 0...1))
+      process: message.hasProcess ? ProcessEnd(message.process, limit: limit) : nil,
+      usage: message.hasUsage ? AttemptUsage(attempt: message.usage) : nil, jitter: .random(in: 0...1))
   }
 }
 

@@ -15,6 +15,20 @@ package enum FarmEvent: Sendable, Hashable, Codable {
     }
   }
 
+  /// What an attempt at a task took of its worker.
+  package struct TaskUsage: Sendable, Hashable, Codable {
+    package var kind: TaskKind
+    /// How much of the film it has made.
+    package var filmSeconds: Double
+    package var usage: UsageReport
+
+    package init(_ kind: TaskKind, filmSeconds: Double, usage: UsageReport) {
+      self.kind = kind
+      self.filmSeconds = filmSeconds
+      self.usage = usage
+    }
+  }
+
   package struct Worker: Sendable, Hashable, Codable {
     package var name: String
     package var id: String
@@ -51,8 +65,10 @@ package enum FarmEvent: Sendable, Hashable, Codable {
   case jobDeleted(job: String)
   case taskGranted(Task, worker: String)
   /// - `seconds`: From the grant. Nil: another coordinator granted it.
-  case taskDone(Task, worker: String, seconds: Double?)
-  case taskFailed(Task, worker: String, end: AttemptEnd, seconds: Double?, reason: String)
+  /// - `usage`: Nil: the worker did not say.
+  case taskDone(Task, worker: String, seconds: Double?, usage: TaskUsage? = nil)
+  case taskFailed(
+    Task, worker: String, end: AttemptEnd, seconds: Double?, reason: String, usage: TaskUsage? = nil)
   /// It was not renewed, or its task did not move.
   case leaseExpired(Task)
   case workerConnected(Worker)

@@ -33,6 +33,12 @@ package struct FarmEventReport: Sendable, Hashable, Codable {
   package var end: AttemptEnd?
   /// How long the attempt took from its grant, or the job from its submission.
   package var seconds: Double?
+  /// What of that an attempt waited for a slot, for its inputs, worked, and took to deliver its result. Nil: its worker
+  /// did not say.
+  package var waitSeconds: Double?
+  package var fetchSeconds: Double?
+  package var renderSeconds: Double?
+  package var uploadSeconds: Double?
   /// Of the plan: how many tasks there are, and how many results were known.
   package var tasks: Int?
   package var cached: Int?

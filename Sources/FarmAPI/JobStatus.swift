@@ -78,6 +78,8 @@ package struct JobStatus: Sendable, Hashable, Codable {
   package var outputs: [OutputReport]?
   /// The id of the job's trace, as the logs have it. Nil: it has none, or this is a status in a list.
   package var trace: String?
+  /// What the attempts at its tasks took. Nil: none was measured yet, or this is a status in a list.
+  package var usage: JobUsage?
   /// Only if they were asked for.
   package var tasks: [TaskStatus] = []
 
@@ -119,6 +121,8 @@ package struct TaskStatus: Sendable, Hashable, Codable {
     /// The worker's id.
     package var worker: String
     package var workerName: String?
+    /// Nil: it is not known.
+    package var endedAt: Timestamp?
     /// From the grant to the end.
     package var ranSeconds: Double
     /// Nil: an end that this version does not know.
@@ -132,14 +136,18 @@ package struct TaskStatus: Sendable, Hashable, Codable {
     package var peakBytes: Int64?
     /// The end of what the process wrote to its standard error.
     package var log: String?
+    /// Nil: the worker did not say.
+    package var usage: UsageReport?
 
     package init(
       epoch: Int64, worker: String, workerName: String? = nil, ranSeconds: Double = 0, end: AttemptEnd?,
-      message: String, process: ProcessEnd? = nil
+      message: String, process: ProcessEnd? = nil, endedAt: Timestamp? = nil, usage: UsageReport? = nil
     ) {
       self.epoch = epoch
       self.worker = worker
       self.workerName = workerName
+      self.endedAt = endedAt
+      self.usage = usage
       self.ranSeconds = ranSeconds
       self.end = end
       self.message = message
@@ -166,6 +174,8 @@ package struct TaskStatus: Sendable, Hashable, Codable {
   @NamedValue package var kind: TaskKind?
   /// What the task makes, such as `frames 0..299 of beach.mp4`.
   package var label: String?
+  /// Why the segment that it renders starts where it does, for a person. Nil: it renders none.
+  package var boundary: String?
   /// Nil: a state that this version does not know.
   @NamedValue package var state: TaskState?
   package var ordinal = 0
@@ -178,8 +188,14 @@ package struct TaskStatus: Sendable, Hashable, Codable {
   package var secondWorkerName: String?
   package var done: Int64 = 0
   package var work: Int64 = 0
+  /// When the worker was granted the task. Nil: no worker has or had it, or it is not known.
+  package var grantedAt: Timestamp?
+  /// When it published the result. Nil: it has not, or it is not known.
+  package var endedAt: Timestamp?
   /// From the grant to the result, or to now.
   package var ranSeconds = 0.0
+  /// What the attempt took that published the result. Nil: none has, or the worker did not say.
+  package var usage: UsageReport?
   /// The message of the last attempt.
   package private(set) var error: String?
   package var cached = false

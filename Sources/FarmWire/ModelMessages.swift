@@ -94,6 +94,55 @@ extension AttemptEnd {
   }
 }
 
+extension AttemptUsage {
+  /// More than an attempt can take: what a worker reports beyond it is held to be so much.
+  private static let most = (milliseconds: Int64(1) << 36, bytes: Int64(1) << 46)
+
+  package var message: Sheaf_AttemptUsage {
+    .with {
+      $0.waitMilliseconds = Self.milliseconds(wait)
+      $0.fetchMilliseconds = Self.milliseconds(fetch)
+      $0.renderMilliseconds = Self.milliseconds(render)
+      $0.uploadMilliseconds = Self.milliseconds(upload)
+      $0.cpuMilliseconds = Self.milliseconds(cpu)
+      $0.peakBytes = UInt64(clamping: peakBytes)
+      $0.fetchedBytes = UInt64(clamping: fetchedBytes)
+      $0.uploadedBytes = UInt64(clamping: uploadedBytes)
+    }
+  }
+
+  /// Of one attempt.
+  package init(attempt message: Sheaf_AttemptUsage) {
+    self.init(message, most: Self.most)
+  }
+
+  /// Of several together.
+  package init(_ message: Sheaf_AttemptUsage) {
+    self.init(message, most: (.max, .max))
+  }
+
+  private init(_ message: Sheaf_AttemptUsage, most: (milliseconds: Int64, bytes: Int64)) {
+    func time(_ milliseconds: UInt64) -> Duration {
+      .milliseconds(min(Int64(clamping: milliseconds), most.milliseconds))
+    }
+    func bytes(_ count: UInt64) -> Int64 { min(Int64(clamping: count), most.bytes) }
+    self.init()
+    wait = time(message.waitMilliseconds)
+    fetch = time(message.fetchMilliseconds)
+    render = time(message.renderMilliseconds)
+    upload = time(message.uploadMilliseconds)
+    cpu = time(message.cpuMilliseconds)
+    peakBytes = bytes(message.peakBytes)
+    fetchedBytes = bytes(message.fetchedBytes)
+    uploadedBytes = bytes(message.uploadedBytes)
+  }
+
+  /// Rounded.
+  private static func milliseconds(_ time: Duration) -> UInt64 {
+    UInt64(exactly: (time / .milliseconds(1)).rounded()) ?? .max
+  }
+}
+
 extension ProcessEnd {
   package var message: Sheaf_ProcessEnd {
     .with {

@@ -42,6 +42,14 @@ extension Sheaf_JobStatus {
     warnings = status.warnings.map { Sheaf_Problem($0) }
     outputs = (status.outputs ?? []).map { Sheaf_Output($0) }
     trace = status.trace ?? ""
+    usage = (status.usage?.workers ?? []).map { worker in
+      .with {
+        $0.worker = worker.worker
+        $0.workerName = worker.workerName
+        $0.attempts = UInt32(clamping: worker.attempts)
+        $0.usage = worker.usage.usage.message
+      }
+    }
     tasks = status.tasks.map { Sheaf_TaskStatus($0) }
   }
 }
@@ -79,6 +87,12 @@ extension JobStatus {
     setWarnings(message.warnings.map { Problem($0) })
     outputs = message.outputs.isEmpty ? nil : message.outputs.map { OutputReport($0) }
     trace = message.trace.nonEmpty
+    usage = JobUsage(
+      message.usage.map {
+        JobUsage.Worker(
+          worker: $0.worker, workerName: $0.workerName, attempts: Int($0.attempts),
+          usage: UsageReport(AttemptUsage($0.usage)))
+      })
     tasks = message.tasks.map { TaskStatus($0) }
   }
 }
@@ -91,11 +105,15 @@ extension Sheaf_TaskStatus {
     state = status.state?.message ?? .unspecified
     ordinal = UInt32(clamping: status.ordinal)
     label = status.label ?? ""
+    boundary = status.boundary ?? ""
     epoch = status.epoch
     worker = status.worker ?? ""
     workerName = status.workerName ?? ""
     backupWorker = status.secondWorker ?? ""
     backupWorkerName = status.secondWorkerName ?? ""
+    if let time = status.grantedAt { grantedAt = time.milliseconds }
+    if let time = status.endedAt { endedAt = time.milliseconds }
+    if let usage = status.usage { self.usage = usage.usage.message }
     ranMilliseconds = Milliseconds.of(status.ranSeconds)
     done = UInt64(clamping: status.done)
     work = UInt64(clamping: status.work)
@@ -109,11 +127,15 @@ extension TaskStatus {
     self.init(task: message.task, kind: TaskKind(message.kind), state: TaskState(message.state))
     ordinal = Int(message.ordinal)
     label = message.label.nonEmpty
+    boundary = message.boundary.nonEmpty
     epoch = message.epoch
     worker = message.worker.nonEmpty
     workerName = message.workerName.nonEmpty
     secondWorker = message.backupWorker.nonEmpty
     secondWorkerName = message.backupWorkerName.nonEmpty
+    grantedAt = message.hasGrantedAt ? Timestamp(milliseconds: message.grantedAt) : nil
+    endedAt = message.hasEndedAt ? Timestamp(milliseconds: message.endedAt) : nil
+    usage = message.hasUsage ? UsageReport(AttemptUsage(message.usage)) : nil
     ranSeconds = Double(message.ranMilliseconds) / 1000
     done = Int64(clamping: message.done)
     work = Int64(clamping: message.work)
@@ -132,6 +154,8 @@ extension Sheaf_Attempt {
     message = attempt.message
     ranMilliseconds = Milliseconds.of(attempt.ranSeconds)
     if let process = attempt.process { self.process = process.message }
+    if let time = attempt.endedAt { endedAt = time.milliseconds }
+    if let usage = attempt.usage { self.usage = usage.usage.message }
   }
 }
 
@@ -140,7 +164,9 @@ extension TaskStatus.Attempt {
     self.init(
       epoch: message.epoch, worker: message.worker, workerName: message.workerName.nonEmpty,
       ranSeconds: Double(message.ranMilliseconds) / 1000, end: AttemptEnd(message.end), message: message.message,
-      process: message.hasProcess ? ProcessEnd(message.process) : nil)
+      process: message.hasProcess ? ProcessEnd(message.process) : nil,
+      endedAt: message.hasEndedAt ? Timestamp(milliseconds: message.endedAt) : nil,
+      usage: message.hasUsage ? UsageReport(AttemptUsage(message.usage)) : nil)
   }
 }
 

@@ -44,6 +44,8 @@ struct JobLog {
     var peakBytes: Int64?
     /// The end of what the task process wrote to its standard error, as the farm keeps it.
     var log: String?
+    /// What the attempt took, as its worker has measured it.
+    var usage: UsageReport?
 
     /// What tells the entry from every other of its job, however often it is looked at.
     var identity: String {
@@ -129,6 +131,8 @@ struct JobLog {
       var entry = entry(task.state == .done ? .taskDone : .taskGranted, task)
       if task.cached { entry.cached = true }
       entry.epoch = task.cached ? nil : task.epoch
+      entry.at = task.cached ? nil : task.state == .done ? task.endedAt : task.grantedAt
+      entry.usage = task.usage
       entry.worker = task.worker
       entry.workerName = task.workerName
       if !task.cached { entry.ranSeconds = task.ranSeconds }
@@ -154,6 +158,7 @@ struct JobLog {
   private static func entry(of attempt: TaskStatus.Attempt, _ task: TaskStatus) -> Entry {
     var entry = entry(.taskFailed, task)
     entry.epoch = attempt.epoch
+    (entry.at, entry.usage) = (attempt.endedAt, attempt.usage)
     entry.worker = attempt.worker
     entry.workerName = attempt.workerName
     entry.ranSeconds = attempt.ranSeconds

@@ -17,7 +17,7 @@ struct LogCommand: AsyncParsableCommand {
 
       --json prints an array of objects; with --follow, one object a line: event (jobSubmitted, jobPlanned, taskGranted, \
       taskDone, taskFailed, jobEnded), at (RFC 3339, UTC, where it is known), state, text, task, kind, label, epoch, \
-      worker, workerName, ranSeconds, cached, end, message, exitCode, signal, cpuSeconds, peakBytes, log. Those that do \
+      worker, workerName, ranSeconds, cached, end, message, exitCode, signal, cpuSeconds, peakBytes, log, usage. Those that do \
       not apply are left out.
       """)
 

@@ -16,16 +16,23 @@ struct StatusCommand: AsyncParsableCommand {
 
       Of one job, --json prints an object: job, name, state (probing, measuring, rendering, done, failed, cancelled), \
       priority, framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, filesDone, filesTotal, \
-      measuredDone, measuredTotal, running, hasAudio, audioDone, build, shortBuild, submittedAt, endedAt, renderingSince (RFC 3339, UTC), submittedSecondsAgo, \
-      elapsedSeconds, renderingSeconds (from the first task of the film to the end), waitsFor, waitReason (noWorker, noStore, noBuild, storage, away, plan, compositors, memory, paused, noSlot, probing, grant), notices, error, problems (pointer, message), output (digest, bytes), warnings (pointer, message), losses (what, where, track, why), damage (of a film \
-      that is done: path, track, type, count, places: sourceSeconds, filmSeconds), outputs (of a document with several: file, container, video: codec, width, height, bitRate, quality, \
-      audio: codec, sampleRate, channels, bitRate), tasks (task, kind, label, state, \
-      ordinal, epoch, worker, workerName, secondWorker, secondWorkerName, done, work, ranSeconds, error, cached, \
-      attempts). A kind is probe, measure, video, audio or stitch; a task's state is waiting, ready, running, done or \
-      failed; secondWorker has a backup lease. The attempts are those that ended without a result, oldest first: epoch, \
-      worker, workerName, ranSeconds, end (released, media, document, crashed, hung, exhausted, killed), message, exitCode, signal, \
-      cpuSeconds, peakBytes, log. Of all jobs, --json prints an array of the same without tasks, newest first. With \
-      --watch, one such object or array a line at each change, without tasks.
+      measuredDone, measuredTotal, running, hasAudio, audioDone, build, shortBuild, submittedAt, endedAt, \
+      renderingSince (RFC 3339, UTC), submittedSecondsAgo, elapsedSeconds, renderingSeconds (from the first task of \
+      the film to the end), waitsFor, waitReason (noWorker, noStore, noBuild, storage, away, plan, compositors, \
+      memory, paused, noSlot, probing, grant), notices, error, problems (pointer, message), output (digest, bytes), \
+      warnings (pointer, message), losses (what, where, track, why), damage (of a film that is done: path, track, \
+      type, count, places: sourceSeconds, filmSeconds), outputs (of a document with several: file, container, video: \
+      codec, width, height, bitRate, quality, audio: codec, sampleRate, channels, bitRate), usage (attempts, total, \
+      workers: worker, workerName, attempts, usage), tasks (task, kind, label, boundary, state, ordinal, epoch, \
+      worker, workerName, secondWorker, secondWorkerName, done, work, grantedAt, endedAt, ranSeconds, usage, error, \
+      cached, attempts). A kind is probe, measure, video, audio or stitch; a task's state is waiting, ready, running, \
+      done or failed; boundary is why a segment starts where it does; secondWorker has a backup lease. The attempts \
+      are those that ended without a result, oldest first: epoch, worker, workerName, endedAt, ranSeconds, end \
+      (released, media, document, crashed, hung, exhausted, killed), message, exitCode, signal, cpuSeconds, \
+      peakBytes, log, usage. What attempts took (total and usage), as their workers have measured it, is waitSeconds \
+      (for a slot), fetchSeconds (for inputs), renderSeconds (of work), uploadSeconds (for the result), cpuSeconds, \
+      peakBytes, fetchedBytes and uploadedBytes. Of all jobs, --json prints an array of the same without usage and \
+      tasks, newest first. With --watch, one such object or array a line at each change, without tasks.
       """)
 
   @Argument(help: "The job's name; the default is every job, newest first.")

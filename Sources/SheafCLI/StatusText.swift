@@ -71,6 +71,7 @@ enum StatusText {
     if let film = status.output {
       lines.append(field("film", "\(Measure.bytes(film.bytes)), SHA-256 \(film.digest)"))
     }
+    if let usage = status.usage { lines += self.usage(usage) }
     for output in status.outputs ?? [] { lines.append(field("output", output.text)) }
     for warning in status.warnings { lines.append(field("warning", "\(warning)")) }
     for damage in status.damage { lines.append(field("damage", damage.text)) }
@@ -82,6 +83,24 @@ enum StatusText {
     }
     guard !status.tasks.isEmpty else { return lines }
     return lines + [""] + tasks(status.tasks, long: long).lines(width: width)
+  }
+
+  /// What the job took of all workers, and of each if there are several.
+  private static func usage(_ usage: JobUsage) -> [String] {
+    var lines = [field("took", text(usage.total, attempts: usage.attempts))]
+    if usage.workers.count > 1 {
+      lines += usage.workers.map { field("", "\($0.workerName.onOneLine): \(text($0.usage, attempts: $0.attempts))") }
+    }
+    return lines
+  }
+
+  private static func text(_ usage: UsageReport, attempts: Int) -> String {
+    """
+    \(Measure.count(attempts, "attempt")): \(Measure.duration(usage.renderSeconds)) of work, \
+    \(Measure.duration(usage.fetchSeconds)) for inputs, \(Measure.duration(usage.uploadSeconds)) for results, \
+    \(Measure.duration(usage.cpuSeconds)) of CPU, \(Measure.bytes(usage.peakBytes)) of memory at most, \
+    \(Measure.bytes(usage.fetchedBytes)) fetched, \(Measure.bytes(usage.uploadedBytes)) sent
+    """
   }
 
   private static func time(_ time: Timestamp?, ago seconds: Double) -> String {

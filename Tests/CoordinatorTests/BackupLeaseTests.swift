@@ -43,7 +43,7 @@ struct BackupLeaseTests {
     #expect(try await store.plan(job, build: "b1", tasks: tasks))
     let leases = try await store.claim(build: "b1", slots: [anna, anna]).map(\.lease)
     let result = Content(digest: digest, size: 1)
-    #expect(try await store.publish(try #require(leases.first), holder: anna, result: result) == .published)
+    #expect(try await store.publish(try #require(leases.first), holder: anna, result: result, usage: nil) == .published)
     let backup = try #require(try await store.claim(build: "b1", slots: [bert]).first)
     #expect(backup.lease.task == leases.last?.task)
     return (leases[1], backup.lease)

@@ -85,7 +85,7 @@ import Wire
         Issue.record("\(ofJob)")
         return
       }
-      let done = ofJob.compactMap { if case .taskDone(let task, _, _) = $0 { task.label } else { nil } }
+      let done = ofJob.compactMap { if case .taskDone(let task, _, _, _) = $0 { task.label } else { nil } }
       #expect(done.first == "probe of a.mov" && done.count == 6, "\(done)")
       let plans = ofJob.compactMap { event in
         if case .jobPlanned(let job, _, let tasks, let cached, let frames, _, false) = event {

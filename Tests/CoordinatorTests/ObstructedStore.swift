@@ -193,9 +193,16 @@ final class ObstructedStore: JobStore {
     return try await inner.renew(renewals)
   }
 
-  func publish(_ lease: Lease, holder: Holder, result: Content) async throws(JobStoreError) -> PublishOutcome {
+  func publish(
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?
+  ) async throws(JobStoreError) -> PublishOutcome {
     try await pass(.publish)
-    return try await inner.publish(lease, holder: holder, result: result)
+    return try await inner.publish(lease, holder: holder, result: result, usage: usage)
+  }
+
+  func usage(of job: JobID) async throws(JobStoreError) -> [WorkerUsage] {
+    try await pass(.reading)
+    return try await inner.usage(of: job)
   }
 
   func fail(_ lease: Lease, holder: Holder, failure: TaskFailure) async throws(JobStoreError) -> Bool {

@@ -54,14 +54,30 @@ struct StatusMessageTests {
     (task.label, task.ordinal, task.epoch) = ("frames 0..299", 1, 4)
     (task.worker, task.workerName, task.secondWorker, task.secondWorkerName) = ("id-a", "anna", "id-b", "bert")
     (task.done, task.work, task.ranSeconds, task.cached) = (40, 300, 12.5, true)
+    task.boundary = "a keyframe of beach"
+    (task.grantedAt, task.endedAt) = (Timestamp("2026-11-28T04:05:08Z"), Timestamp("2026-11-28T04:05:20.5Z"))
+    task.usage = UsageReport(usage(3))
     task.setAttempts([
       .init(
         epoch: 1, worker: "id-c", workerName: "carl", ranSeconds: 3.5, end: .crashed, message: "signal 11",
-        process: ProcessEnd(exitCode: 1, signal: 11, cpuMilliseconds: 1500, peakBytes: 4096, log: "the end\n")),
+        process: ProcessEnd(exitCode: 1, signal: 11, cpuMilliseconds: 1500, peakBytes: 4096, log: "the end\n"),
+        endedAt: Timestamp("2026-11-28T04:05:07.25Z"), usage: UsageReport(usage(1))),
       .init(epoch: 2, worker: "id-d", end: .released, message: "a full disk"),
+    ])
+    status.usage = JobUsage([
+      .init(worker: "id-a", workerName: "anna", attempts: 2, usage: UsageReport(usage(3))),
+      .init(worker: "id-c", workerName: "carl", attempts: 1, usage: UsageReport(usage(1))),
     ])
     status.tasks = [task, TaskStatus(task: "k3v9x2m4q7ab/0", kind: .probe, state: .done)]
     return status
+  }
+
+  private func usage(_ number: Int64) -> AttemptUsage {
+    var usage = AttemptUsage()
+    (usage.wait, usage.fetch) = (.milliseconds(number), .milliseconds(20))
+    (usage.render, usage.upload, usage.cpu) = (.milliseconds(3_001), .milliseconds(4), .milliseconds(5_555))
+    (usage.peakBytes, usage.fetchedBytes, usage.uploadedBytes) = (6 << 20 + number, 7_777, 8)
+    return usage
   }
 
   @Test func `a status is the same on the other side of the wire`() {
@@ -91,7 +107,7 @@ struct StatusMessageTests {
         "framesTotal", "hasAudio", "job", "losses", "measuredDone", "measuredTotal", "name", "notices", "output",
         "outputs", "priority", "problems", "renderingSeconds", "renderingSince", "running", "segmentsCached",
         "segmentsDone",
-        "segmentsTotal", "shortBuild", "state", "submittedAt", "submittedSecondsAgo", "tasks", "waitReason",
+        "segmentsTotal", "shortBuild", "state", "submittedAt", "submittedSecondsAgo", "tasks", "usage", "waitReason",
         "waitsFor", "warnings",
       ])
     #expect(object["waitsFor"] as? String == "a task needs about 7168 MiB" && object["state"] as? String == "rendering")
@@ -101,15 +117,19 @@ struct StatusMessageTests {
     let task = try #require((object["tasks"] as? [[String: Any]])?.first)
     #expect(
       task.keys.sorted() == [
-        "attempts", "cached", "done", "epoch", "error", "kind", "label", "ordinal", "ranSeconds", "secondWorker",
-        "secondWorkerName", "state", "task", "work", "worker", "workerName",
+        "attempts", "boundary", "cached", "done", "endedAt", "epoch", "error", "grantedAt", "kind", "label", "ordinal",
+        "ranSeconds", "secondWorker", "secondWorkerName", "state", "task", "usage", "work", "worker", "workerName",
       ])
     let attempt = try #require((task["attempts"] as? [[String: Any]])?.first)
     #expect(
       attempt.keys.sorted() == [
-        "cpuSeconds", "end", "epoch", "exitCode", "log", "message", "peakBytes", "ranSeconds", "signal", "worker",
-        "workerName",
+        "cpuSeconds", "end", "endedAt", "epoch", "exitCode", "log", "message", "peakBytes", "ranSeconds", "signal",
+        "usage", "worker", "workerName",
       ])
+    let usage = try #require(object["usage"] as? [String: Any])
+    #expect(usage.keys.sorted() == ["attempts", "total", "workers"] && usage["attempts"] as? Int == 3)
+    let total = try #require(usage["total"] as? [String: Double])
+    #expect(total["renderSeconds"] == 6.002 && total["fetchedBytes"] == 15_554 && total["waitSeconds"] == 0.004)
   }
 
   @Test func `what a later version has sent is unknown and not wrong`() throws {
@@ -138,6 +158,10 @@ struct StatusMessageTests {
       .with { $0.process = .with { ($0.cpuMilliseconds, $0.peakBytes) = (.max, .max) } }
     ]
     let read = JobStatus(message)
+    message.tasks[0].usage = .with { ($0.cpuMilliseconds, $0.fetchedBytes) = (.max, .max) }
+    message.usage = [.with { $0.usage = message.tasks[0].usage }, .with { $0.usage = message.tasks[0].usage }]
+    #expect(JobStatus(message).usage?.total.fetchedBytes == .max)
+    #expect(AttemptUsage(attempt: message.tasks[0].usage).fetchedBytes == 1 << 46)
     #expect(read.framesDone == .max && read.tasks[0].work == .max)
     // And back: no number ends a process.
     let back = Sheaf_JobStatus(read)

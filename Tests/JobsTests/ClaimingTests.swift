@@ -188,7 +188,7 @@ struct RenewingTests {
       #expect(task.state == .ready)
       #expect(task.failedOn.isEmpty)
       #expect(
-        task.attempts
+        task.past
           == [
             Attempt(
               epoch: 1, worker: .anna, end: .released, message: "the lease of worker anna ran out", ran: .seconds(15))
@@ -217,7 +217,7 @@ struct RenewingTests {
       #expect(task.state == .ready)
       #expect(task.failedOn == [.anna])
       #expect(
-        task.attempts
+        task.past
           == [
             Attempt(
               epoch: 1, worker: .anna, end: .hung, message: "worker anna made no progress for too long",

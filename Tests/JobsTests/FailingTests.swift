@@ -17,7 +17,7 @@ struct FailingTests {
       }
       let task = try await farm.store.task("j1", 0)
       #expect(
-        task.attempts
+        task.past
           == (1...5).map { Attempt(epoch: $0, worker: .anna, end: .released, message: "disk full") })
       #expect(task.failedOn.isEmpty)
       #expect(task.state == .ready)
@@ -135,7 +135,7 @@ struct FailingTests {
       let tasks = try await farm.store.tasks(of: JobID("j1"))
       #expect(tasks.map(\.state) == [.failed, .waiting, .waiting])
       #expect(
-        tasks[0].attempts == [Attempt(epoch: 1, worker: .anna, end: .document, message: "no such font")])
+        tasks[0].past == [Attempt(epoch: 1, worker: .anna, end: .document, message: "no such font")])
       #expect(tasks[1].attempts.isEmpty)
       #expect(tasks[0].failedOn.isEmpty)
       #expect(

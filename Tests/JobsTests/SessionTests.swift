@@ -199,7 +199,10 @@ struct SessionTests {
       #expect(try await farm.store.disconnect(WorkerID.anna.holder) == 0)
       #expect(try await farm.store.workers().map(\.id) == [.bert])
       let tasks = try await farm.store.tasks(of: JobID("j1"))
-      #expect(tasks[0].publisher == Publisher(worker: .anna, workerName: "studio 4", took: .seconds(3)))
+      #expect(
+        tasks[0].publisher
+          == Publisher(
+            worker: .anna, workerName: "studio 4", took: .seconds(3), publishedAt: tasks[0].publisher?.publishedAt))
       #expect(tasks[1].attempts.map(\.workerName) == ["studio 4"])
       #expect(tasks[1].attempts.map(\.process) == [.sample])
       try farm.advance(LeasePolicy.keptWorker + .seconds(1))

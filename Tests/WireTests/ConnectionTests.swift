@@ -220,7 +220,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
         let exchange = ContentExchange(connection)
         return try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask { for try await message in connection.inbound { _ = await exchange.take(message) } }
-          try await exchange.upload(file, content)
+          _ = try await exchange.upload(file, content)
           let read = try await exchange.read(content.digest, offset: 12_345_678, length: 1000)
           connection.close()
           return read

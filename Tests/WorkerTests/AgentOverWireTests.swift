@@ -25,7 +25,7 @@ struct AgentOverWireTests {
 
     let publish = try await publish(of: .probe(input, film, epoch: 7))
     #expect(publish.lease == .task(epoch: 7))
-    #expect(publish.cpuMilliseconds > 0)
+    #expect(publish.usage.cpuMilliseconds > 0 && publish.usage.peakBytes > 0)
     let digest = try #require(SHA256Digest(bytes: publish.digest))
     let result = try #require(await coordinator.contents[digest])
     #expect(result.count == Int(publish.size))
@@ -190,7 +190,9 @@ struct AgentOverWireTests {
         })
     ) { $0.isResult }
     guard case .publish(let second) = again else { throw Unexpected(again) }
-    #expect(second == first)
+    #expect((second.lease, second.digest, second.size) == (first.lease, first.digest, first.size))
+    #expect(first.usage.uploadedBytes == first.size && second.usage.uploadedBytes == 2 * first.size)
+    #expect(first.usage.fetchedBytes > 0)
     #expect(await coordinator.contents[digest] != nil)
     try await leave(agent)
   }

@@ -130,7 +130,7 @@ struct AgentTimeTests {
     _ = agent.happen(.entered(first, .waiting), at: 1)
     let early = agent.pass(until: 290)
     #expect(early.actions == [] && (early.moved?.first ?? 0) > 70, "a step for each heartbeat")
-    _ = agent.happen(.fetched)
+    _ = agent.happen(.fetched(second, bytes: 1))
     #expect(agent.pass(until: 580).actions == [])
     _ = agent.happen(.entered(first, .executing))
     #expect(agent.pass(until: 639).actions == [])

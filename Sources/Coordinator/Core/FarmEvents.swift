@@ -86,8 +86,8 @@ extension FarmEvent {
       return (.info, "job \(state.rawValue)", metadata)
     case .jobDeleted(let job): return (.info, "job deleted", ["job": "\(job)"])
     case .taskGranted(let task, let worker): return (.info, "task started", task.metadata(worker))
-    case .taskDone(let task, let worker, let seconds): return (.info, "task done", task.metadata(worker, seconds))
-    case .taskFailed(let task, let worker, let end, let seconds, let reason):
+    case .taskDone(let task, let worker, let seconds, _): return (.info, "task done", task.metadata(worker, seconds))
+    case .taskFailed(let task, let worker, let end, let seconds, let reason, _):
       var metadata = task.metadata(worker, seconds)
       metadata["end"] = "\(end)"
       metadata["reason"] = "\(reason)"

@@ -43,19 +43,24 @@ extension PlanReport.Segment {
   fileprivate init(
     _ segment: Segmenter.Segment, _ action: String, start: MediaTime, _ frameDuration: MediaTime
   ) throws {
-    let boundary =
-      switch segment.boundary {
-      case .start: "the film starts"
-      case .nominalLength: "the segment has its length"
-      case .cut: "a cut or transition"
-      case .sourceKeyframe(let asset): "a keyframe of \(asset)"
-      }
     self.init(
       firstFrame: segment.frames.lowerBound, endFrame: segment.frames.upperBound,
       range: try MediaTimeRange(
         start: start + frameDuration * Rational(segment.frames.lowerBound),
         end: start + frameDuration * Rational(segment.frames.upperBound)),
-      cost: segment.cost, boundary: boundary, action: action)
+      cost: segment.cost, boundary: segment.boundary.reason, action: action)
+  }
+}
+
+extension Boundary {
+  /// For a person.
+  var reason: String {
+    switch self {
+    case .start: "the film starts"
+    case .nominalLength: "the segment has its length"
+    case .cut: "a cut or transition"
+    case .sourceKeyframe(let asset): "a keyframe of \(asset)"
+    }
   }
 }
 

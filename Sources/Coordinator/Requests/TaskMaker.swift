@@ -52,8 +52,12 @@ struct TaskMaker {
   }
 
   func video(_ segment: Segment, _ payload: TaskPayload) throws -> NewTask {
-    try task(
+    var task = try task(
       .video, payload, label: labels.video(segment.frames, of: segment.task.sources.map(\.digest)), of: segment)
+    task.boundary = segment.boundary.reason
+    let seconds = segment.task.format.frameDuration.approximateSeconds * Double(segment.task.frameCount)
+    task.duration = .microseconds(Int64((seconds * 1_000_000).rounded()))
+    return task
   }
 
   /// The task that makes the film. Its inputs are the results of the other tasks, and the file of the artwork.

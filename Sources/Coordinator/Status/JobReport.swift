@@ -49,15 +49,20 @@ extension TaskStatus {
     self.init(task: task.id.description, kind: task.kind, state: task.state)
     ordinal = Int(task.id.ordinal)
     label = task.label.isEmpty ? nil : task.label
+    boundary = task.boundary.isEmpty ? nil : task.boundary
     epoch = task.publishedEpoch ?? task.leases.first?.epoch ?? task.epoch
     if let lease = task.leases.first {
       worker = lease.worker.description
       workerName = lease.workerName
+      grantedAt = Timestamp(since1970: lease.grantedAt)
       ranSeconds = lease.ran.exactSeconds
     } else if let publisher = task.publisher {
       worker = publisher.worker.description
       workerName = publisher.workerName
+      grantedAt = publisher.publishedAt.map { Timestamp(since1970: $0 - publisher.took) }
+      endedAt = publisher.publishedAt.map { Timestamp(since1970: $0) }
       ranSeconds = publisher.took.exactSeconds
+      usage = publisher.usage.map { UsageReport($0) }
     }
     if task.leases.count > 1 {
       secondWorker = task.leases[1].worker.description
@@ -74,7 +79,16 @@ extension TaskStatus.Attempt {
   fileprivate init(_ attempt: Jobs.Attempt) {
     self.init(
       epoch: attempt.epoch, worker: attempt.worker.description, workerName: attempt.workerName,
-      ranSeconds: attempt.ran.exactSeconds, end: attempt.end, message: attempt.message, process: attempt.process)
+      ranSeconds: attempt.ran.exactSeconds, end: attempt.end, message: attempt.message, process: attempt.process,
+      endedAt: attempt.endedAt.map { Timestamp(since1970: $0) }, usage: attempt.usage.map { UsageReport($0) })
+  }
+}
+
+extension JobUsage.Worker {
+  init(_ usage: WorkerUsage) {
+    self.init(
+      worker: usage.worker.description, workerName: usage.workerName, attempts: Int(usage.attempts),
+      usage: UsageReport(usage.usage))
   }
 }
 
@@ -95,7 +109,7 @@ extension WorkerStatus {
 
 extension Duration {
   /// To a millisecond, as the wire has it.
-  fileprivate var exactSeconds: Double { Double(milliseconds) / 1000 }
+  var exactSeconds: Double { Double(milliseconds) / 1000 }
 }
 
 extension RenderTask {

@@ -58,6 +58,7 @@ actor StatusReader {
     status.film = film
     status.outputs = try await outputs(of: summary.job)
     status.trace = await traces.trace(of: id)?.traceID
+    status.usage = JobUsage(try await store.usage(of: id).map { JobUsage.Worker($0) })
     return status
   }
 

@@ -1,4 +1,5 @@
 import Digest
+import FarmAPI
 import FarmModel
 import Jobs
 
@@ -12,11 +13,14 @@ actor TaskFacts {
     /// The task's fingerprint. That of a stitch task is not the one under which its result is recorded, because that
     /// one depends on the pieces.
     var fingerprint: SHA256Digest
+    /// How much of the film it makes.
+    var duration: Duration
 
-    init(_ kind: TaskKind, label: String, fingerprint: SHA256Digest) {
+    init(_ kind: TaskKind, label: String, fingerprint: SHA256Digest, duration: Duration) {
       self.kind = kind
       self.label = label
       self.fingerprint = fingerprint
+      self.duration = duration
     }
   }
 
@@ -32,6 +36,13 @@ actor TaskFacts {
 
   init(store: any JobStore) {
     self.store = store
+  }
+
+  /// What an attempt took, for the metrics. Nil: the worker did not say, or nothing is known of the task.
+  static func usage(_ usage: AttemptUsage?, _ fact: Fact?, isDone: Bool = true) -> FarmEvent.TaskUsage? {
+    guard let usage, let fact else { return nil }
+    return FarmEvent.TaskUsage(
+      fact.kind, filmSeconds: isDone ? fact.duration / .seconds(1) : 0, usage: UsageReport(usage))
   }
 
   /// Records the tasks of a job by ordinal.
@@ -71,7 +82,7 @@ actor TaskFacts {
     let task = Task { [store] in
       // Without an answer the log has no labels, and a result is not recorded for later jobs.
       let tasks = (try? await store.tasks(of: job, payloads: false)) ?? []
-      return tasks.map { Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint) }
+      return tasks.map { Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint, duration: $0.duration) }
     }
     reading[job] = task
     let facts = await task.value

@@ -96,10 +96,10 @@ actor TaskReports {
   /// Publishes a result. The answer is `.published`.
   /// - Parameter damage: The damaged media that the result shows, as the worker has sent them.
   func publish(
-    _ lease: Lease, _ holder: Holder, _ content: Content, damage: [UInt8], worker name: String
+    _ lease: Lease, _ holder: Holder, _ content: Content, damage: [UInt8], usage: AttemptUsage?, worker name: String
   ) {
     start(Key(lease: lease, worker: holder.worker), holder) { [self] in
-      await publish(lease, holder.worker, content, damage, name)
+      await publish(lease, holder.worker, content, damage, usage, name)
     }
   }
 
@@ -179,7 +179,7 @@ actor TaskReports {
   // MARK: Results
 
   private func publish(
-    _ lease: Lease, _ worker: WorkerID, _ content: Content, _ damage: [UInt8], _ name: String
+    _ lease: Lease, _ worker: WorkerID, _ content: Content, _ damage: [UInt8], _ usage: AttemptUsage?, _ name: String
   ) async {
     let isStored: Bool
     do {
@@ -195,18 +195,19 @@ actor TaskReports {
     if let wrong = await wrongResult(content, of: lease) {
       // It may be the media that confuse the worker: the attempt is counted, as those that crash are.
       await fail(
-        lease, worker, TaskFailure(end: .crashed, message: wrong), nil, name, answer: .published(lease, .stale)
+        lease, worker, TaskFailure(end: .crashed, message: wrong, usage: usage), nil, name,
+        answer: .published(lease, .stale)
       )
       return
     }
-    if await refuses(damage, of: lease, worker, content) {
+    if await refuses(damage, of: lease, worker, content, usage) {
       granted[lease] = nil
       await answer(worker, .published(lease, .stale))
       await ends.report(lease.task.job)
       return
     }
     let outcome = await persist(lease, worker) { store, holder in
-      try await store.publish(lease, holder: holder, result: content)
+      try await store.publish(lease, holder: holder, result: content, usage: usage)
     }
     guard let outcome else { return }
     counts.published(lease, outcome)
@@ -215,7 +216,8 @@ actor TaskReports {
     guard outcome == .published else { return }
     let fact = await facts.fact(of: lease.task)
     let since = known.map { (now() - $0.at).seconds }
-    events.emit(.taskDone(.init(lease.task, fact), worker: name, seconds: since))
+    events.emit(
+      .taskDone(.init(lease.task, fact), worker: name, seconds: since, usage: TaskFacts.usage(usage, fact)))
     // A stitch whose grant another coordinator has sent is not recorded: its pieces' digests are not known here. Only a
     // later job makes the same film again from its pieces.
     if let fingerprint = known?.fingerprint ?? (fact?.kind == .stitch ? nil : fact?.fingerprint) {
@@ -250,7 +252,7 @@ actor TaskReports {
   /// Records the damaged media that a result shows, before the result can be used. If the job accepts none, and the
   /// lease is still held, ends it as a wrong document, which fails the job, and returns true.
   private func refuses(
-    _ report: [UInt8], of lease: Lease, _ worker: WorkerID, _ content: Content
+    _ report: [UInt8], of lease: Lease, _ worker: WorkerID, _ content: Content, _ usage: AttemptUsage?
   ) async -> Bool {
     let damage: ShownDamage
     do {
@@ -269,7 +271,8 @@ actor TaskReports {
     if problems.isEmpty { return false }
     let message = problems.map(\.description).joined(separator: "; ")
     return await persist(lease, worker) { store, holder in
-      try await store.fail(lease, holder: holder, failure: TaskFailure(end: .document, message: message))
+      try await store.fail(
+        lease, holder: holder, failure: TaskFailure(end: .document, message: message, usage: usage))
     } ?? false
   }
 
@@ -312,7 +315,8 @@ actor TaskReports {
     let since = known.map { (now() - $0.at).seconds }
     events.emit(
       .taskFailed(
-        .init(lease.task, fact), worker: name, end: failure.end, seconds: since, reason: failure.message))
+        .init(lease.task, fact), worker: name, end: failure.end, seconds: since, reason: failure.message,
+        usage: TaskFacts.usage(failure.usage, fact, isDone: false)))
     if let damagedInput {
       let isRefused = (known?.kind ?? fact?.kind) == .stitch && failure.end == .media
       await inputs.check(damagedInput, of: lease.task, refusal: isRefused ? failure.message : nil)

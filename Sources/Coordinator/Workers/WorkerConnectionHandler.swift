@@ -164,7 +164,8 @@ actor WorkerConnectionHandler {
       let lease = try begin(publish.lease)
       await handle(
         .publish(
-          lease, Content(digest: digest, size: Int64(clamping: publish.size)), damage: [UInt8](publish.damage)))
+          lease, Content(digest: digest, size: Int64(clamping: publish.size)), damage: [UInt8](publish.damage),
+          usage: publish.hasUsage ? AttemptUsage(attempt: publish.usage) : nil))
     case .failure(let failure):
       guard failure.damagedInput.isEmpty || SHA256Digest(bytes: failure.damagedInput) != nil else {
         throw WireError(.violation, "a digest must have 32 bytes, not \(failure.damagedInput.count)")
@@ -200,8 +201,8 @@ actor WorkerConnectionHandler {
       await parts.reports.forget(cancelled)
       send(.heartbeatReply(.with { $0.cancelled = cancelled.map(\.message) }))
     case .grant(let grant): send(grant)
-    case .publish(let lease, let content, let damage):
-      await parts.reports.publish(lease, holder, content, damage: damage, worker: name)
+    case .publish(let lease, let content, let damage, let usage):
+      await parts.reports.publish(lease, holder, content, damage: damage, usage: usage, worker: name)
     case .replyToPublish(let lease, let outcome):
       send(
         .publishReply(

@@ -12,7 +12,7 @@ struct WorkerSession: Sendable {
     /// The store has granted these to the worker.
     case claimed([Grant])
     /// `damage` is as in `Sheaf_Publish`.
-    case publish(Lease, Content, damage: [UInt8] = [])
+    case publish(Lease, Content, damage: [UInt8] = [], usage: AttemptUsage? = nil)
     /// The store's answer; nil if the content store does not have the content.
     case published(Lease, PublishOutcome?)
     case failure(Lease, TaskFailure, damagedInput: SHA256Digest?)
@@ -28,7 +28,7 @@ struct WorkerSession: Sendable {
     case renew([Renewal])
     case replyToHeartbeat(cancelled: [Lease])
     case grant(Grant)
-    case publish(Lease, Content, damage: [UInt8] = [])
+    case publish(Lease, Content, damage: [UInt8] = [], usage: AttemptUsage? = nil)
     case replyToPublish(Lease, PublishOutcome?)
     case fail(Lease, TaskFailure, damagedInput: SHA256Digest?)
     case replyToFailure(Lease)
@@ -107,10 +107,10 @@ struct WorkerSession: Sendable {
         effects.append(.grant(grant))
       }
       held.sort { $0.lease.task < $1.lease.task }
-    case .publish(let lease, let content, let damage):
+    case .publish(let lease, let content, let damage, let usage):
       lastMessage = now
       report(lease)
-      effects.append(.publish(lease, content, damage: damage))
+      effects.append(.publish(lease, content, damage: damage, usage: usage))
     case .published(let lease, let outcome):
       // If the content is missing, the worker uploads it and publishes again: it keeps the lease and the slot.
       if let outcome {

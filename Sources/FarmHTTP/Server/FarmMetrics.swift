@@ -81,6 +81,32 @@ extension MetricsText {
     }
   }
 
+  /// What attempts took of their workers, by kind of task.
+  mutating func add(_ usage: [TaskKind: AttemptUsage]) {
+    func seconds(_ time: Duration) -> Double { time / .seconds(1) }
+    let kinds = TaskKind.allCases.map { (labels: [("kind", $0.rawValue)], usage: usage[$0] ?? AttemptUsage()) }
+    add(
+      "task_phase_seconds_total", .counter,
+      "Time that attempts waited for a slot, waited for inputs, worked, and took to deliver results.",
+      kinds.flatMap { kind in
+        zip(["wait", "fetch", "render", "upload"], kind.usage.phases).map {
+          (labels: kind.labels + [("phase", $0.0)], value: seconds($0.1))
+        }
+      })
+    add(
+      "task_cpu_seconds_total", .counter, "User and system time of task processes.",
+      kinds.map { ($0.labels, seconds($0.usage.cpu)) })
+    add(
+      "task_peak_bytes", .gauge, "The most memory that a task process has had since the coordinator was started.",
+      kinds.map { ($0.labels, Double($0.usage.peakBytes)) })
+    add(
+      "task_fetched_bytes_total", .counter, "Content that workers read from coordinators for tasks.",
+      kinds.map { ($0.labels, Double($0.usage.fetchedBytes)) })
+    add(
+      "task_uploaded_bytes_total", .counter, "What workers sent of results to coordinators.",
+      kinds.map { ($0.labels, Double($0.usage.uploadedBytes)) })
+  }
+
   mutating func add(_ open: OpenRequests) {
     add("http_connections", .gauge, "Open connections of HTTP.", Double(open.connections))
     add("http_event_streams", .gauge, "Open streams of events.", Double(open.streams))

@@ -22,11 +22,20 @@ final class Measurements: Sendable {
     var expired: Int64 = 0
     /// From the grants of tasks to their results.
     var taskSeconds = 0.0
+    var usage: [TaskKind: AttemptUsage] = [:]
+    /// What of films was rendered.
+    var filmSeconds = 0.0
     var planSeconds = 0.0
     var planned: Int64 = 0
     /// Tasks of plans, and those of them whose results were known.
     var plannedTasks: Int64 = 0
     var cachedTasks: Int64 = 0
+
+    mutating func add(_ usage: FarmEvent.TaskUsage?) {
+      guard let usage else { return }
+      self.usage[usage.kind] = (self.usage[usage.kind] ?? AttemptUsage()) + usage.usage.usage
+      filmSeconds += usage.filmSeconds
+    }
   }
 
   private let counts = Mutex(Counts())
@@ -47,10 +56,13 @@ final class Measurements: Sendable {
         counts.cachedTasks += Int64(cached)
       case .jobEnded(_, _, let state, _, _): counts.ended[state, default: 0] += 1
       case .taskGranted: counts.granted += 1
-      case .taskDone(_, _, let seconds):
+      case .taskDone(_, _, let seconds, let usage):
         counts.done += 1
         counts.taskSeconds += seconds ?? 0
-      case .taskFailed(_, _, let end, _, _): counts.attempts[end, default: 0] += 1
+        counts.add(usage)
+      case .taskFailed(_, _, let end, _, _, let usage):
+        counts.attempts[end, default: 0] += 1
+        counts.add(usage)
       case .leaseExpired: counts.expired += 1
       case .jobReplanned, .jobRetried, .jobDeleted, .workerConnected, .workerDisconnected, .workerPaused: break
       }
@@ -83,6 +95,9 @@ final class Measurements: Sendable {
     text.add("tasks_granted_total", .counter, "Tasks that this coordinator has granted.", Double(counts.granted))
     text.add("tasks_done_total", .counter, "Tasks whose results it has taken.", Double(counts.done))
     text.add("task_seconds_total", .counter, "Time from the grants of these to their results.", counts.taskSeconds)
+    text.add(counts.usage)
+    text.add(
+      "film_seconds_total", .counter, "How much of films the results of tasks of kind video are.", counts.filmSeconds)
     text.add(
       "attempts_total", .counter, "Attempts that ended without a result, as workers reported.",
       AttemptEnd.allCases.map { ([("end", $0.rawValue)], Double(counts.attempts[$0] ?? 0)) })

@@ -74,7 +74,8 @@ extension FarmState {
     self[place].task.attempts.append(
       Attempt(
         epoch: lease.epoch, worker: worker, workerName: "", end: failure.end, message: failure.message,
-        process: failure.process, ran: now - lease.grantedAt))
+        process: failure.process, ran: now - lease.grantedAt, endedAt: now))
+    if let usage = failure.usage { self[place].usages.append((lease.epoch, worker, usage)) }
     recordAttempt(lease, failure, now: now)
     self[place].task.attempts.dropReleased(keeping: policy.keptReleases)
     if lease.epoch == self[place].task.epoch { self[place].lost = (lease.epoch, now) }

@@ -189,8 +189,9 @@ extension FarmState {
     let ordinal = jobs[number].tasks.count
     var task = RenderTask(
       id: TaskID(job: jobs[number].job.id, ordinal: Int32(ordinal)), kind: new.kind, label: new.label.withoutNul,
-      state: .waiting, payload: new.payload, inputs: new.inputs, fingerprint: new.fingerprint, cost: new.cost,
-      work: new.work, memory: new.memory)
+      boundary: new.boundary.withoutNul, state: .waiting, payload: new.payload, inputs: new.inputs,
+      fingerprint: new.fingerprint, cost: new.cost,
+      work: new.work, duration: new.duration, memory: new.memory)
     if let cached = new.cached {
       task.state = .done
       task.result = cached

@@ -52,6 +52,7 @@ extension FarmState {
     guard let publisher = self[place].task.publisher else { return }
     var event = event(.taskDone, of: place, by: publisher.worker, now: now)
     (event.epoch, event.took) = (self[place].task.publishedEpoch, publisher.took)
+    event.phases = self[place].usage(of: event.epoch)?.phases
     append(event)
   }
 
@@ -59,6 +60,7 @@ extension FarmState {
     var event = event(.taskFailed, of: lease.place, by: lease.holder.worker, now: now)
     (event.epoch, event.took) = (lease.epoch, now - lease.grantedAt)
     (event.end, event.message) = (failure.end, failure.message)
+    event.phases = failure.usage?.phases
     append(event)
   }
 

@@ -130,9 +130,10 @@ extension FarmState {
   }
 
   package mutating func publish(
-    _ lease: Lease, holder: Holder, result: Content, now: Duration
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, now: Duration
   ) throws(JobStoreError) -> PublishOutcome {
     try result.validate()
+    try usage?.validate()
     guard let place = place(of: lease.task) else { return .stale }
     guard let index = index(of: lease, heldBy: holder) else {
       let task = self[place].task
@@ -143,7 +144,9 @@ extension FarmState {
     leases.removeSubrange(leases(at: place))
     self[place].task.state = .done
     self[place].task.publishedEpoch = lease.epoch
-    self[place].task.publisher = Publisher(worker: holder.worker, workerName: "", took: took)
+    self[place].task.publisher = Publisher(
+      worker: holder.worker, workerName: "", took: took, publishedAt: now)
+    if let usage { self[place].usages.append((lease.epoch, holder.worker, usage)) }
     self[place].task.result = result
     let (kind, work) = (self[place].task.kind, self[place].task.work)
     jobs[place.number].counts.finish(kind, work: work)

@@ -65,13 +65,27 @@ extension FarmState {
         HeldLease(
           epoch: lease.epoch, worker: lease.holder.worker, workerName: name(of: lease.holder.worker),
           session: lease.holder.session, isAway: lease.isAway, isBackup: lease.isBackup, progress: lease.progress,
-          ran: now - lease.grantedAt)
+          grantedAt: lease.grantedAt, ran: now - lease.grantedAt)
       }
-      for index in task.attempts.indices { task.attempts[index].workerName = name(of: task.attempts[index].worker) }
+      for index in task.attempts.indices {
+        task.attempts[index].workerName = name(of: task.attempts[index].worker)
+        task.attempts[index].usage = self[place].usage(of: task.attempts[index].epoch)
+      }
       if let publisher = task.publisher { task.publisher?.workerName = name(of: publisher.worker) }
+      task.publisher?.usage = self[place].usage(of: task.publishedEpoch)
       if !payloads { task.payload = [] }
       return task
     }
+  }
+
+  package func usage(of id: JobID) -> [WorkerUsage] {
+    guard let number = numbers[id] else { return [] }
+    let usages = jobs[number].tasks.flatMap(\.usages)
+    return Dictionary(grouping: usages, by: \.worker).map { worker, usages in
+      WorkerUsage(
+        worker: worker, workerName: name(of: worker), attempts: Int64(usages.count),
+        usage: usages.map(\.usage).reduce(AttemptUsage(), +))
+    }.sorted { $0.worker < $1.worker }
   }
 
   package func counts(now: Duration) -> StoreCounts {

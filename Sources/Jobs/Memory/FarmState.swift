@@ -69,6 +69,10 @@ struct TaskRecord: Sendable {
   var notBefore: Duration?
   /// The last lease that ended without a result, and when. Nil: none has.
   var lost: (epoch: Int64, at: Duration)?
+  /// In the order of the attempts' ends.
+  var usages: [(epoch: Int64, worker: WorkerID, usage: AttemptUsage)] = []
+
+  func usage(of epoch: Int64?) -> AttemptUsage? { usages.first { $0.epoch == epoch }?.usage }
 }
 
 struct LeaseRecord: Sendable {

@@ -126,7 +126,11 @@ package actor MemoryJobStore: JobStore {
   }
 
   package func tasks(of job: JobID, payloads: Bool) throws(JobStoreError) -> [RenderTask] {
-    try run { (state, now) in state.tasks(of: job, payloads: payloads, now: now) }
+    try run { (state, now) in state.tasks(of: job, payloads: payloads, now: now) }.map { dated($0) }
+  }
+
+  package func usage(of job: JobID) throws(JobStoreError) -> [WorkerUsage] {
+    try run { (state, _) in state.usage(of: job) }
   }
 
   package func claim(build: String, slots: [Holder]) throws(JobStoreError) -> [Grant] {
@@ -137,9 +141,11 @@ package actor MemoryJobStore: JobStore {
     try run { (state, now) in state.renew(renewals, now: now) }
   }
 
-  package func publish(_ lease: Lease, holder: Holder, result: Content) throws(JobStoreError) -> PublishOutcome {
+  package func publish(
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?
+  ) throws(JobStoreError) -> PublishOutcome {
     try run { (state, now) throws(JobStoreError) in
-      try state.publish(lease, holder: holder, result: result, now: now)
+      try state.publish(lease, holder: holder, result: result, usage: usage, now: now)
     }
   }
 
@@ -196,6 +202,16 @@ extension MemoryJobStore {
     job.endedAt = job.endedAt.map { $0 + origin }
     job.renderingSince = job.renderingSince.map { $0 + origin }
     return job
+  }
+
+  private func dated(_ task: RenderTask) -> RenderTask {
+    var task = task
+    for index in task.leases.indices { task.leases[index].grantedAt += origin }
+    for index in task.attempts.indices {
+      task.attempts[index].endedAt = task.attempts[index].endedAt.map { $0 + origin }
+    }
+    if let at = task.publisher?.publishedAt { task.publisher?.publishedAt = at + origin }
+    return task
   }
 
   private func dated(_ summary: JobSummary) -> JobSummary {

@@ -126,6 +126,9 @@ package protocol JobStore: Journal, WebhookStore {
   /// - Parameter payloads: False leaves each payload empty: they may be megabytes, and a status needs none.
   func tasks(of job: JobID, payloads: Bool) async throws(JobStoreError) -> [RenderTask]
 
+  /// What the attempts at a job's tasks took, by worker. Those of tasks that a new plan has replaced are not counted.
+  func usage(of job: JobID) async throws(JobStoreError) -> [WorkerUsage]
+
   /// How many jobs and tasks there are, for metrics. Its cost is that of the jobs and of the tasks of those that have
   /// not ended. Inspections are not counted.
   func counts() async throws(JobStoreError) -> StoreCounts
@@ -167,7 +170,11 @@ package protocol JobStore: Journal, WebhookStore {
   /// Publishes a result if, and only if, the holder holds the lease. The task is done and has no lease any more: of two
   /// leases the first one to publish wins. The last video or audio task makes the stitch task `ready`; the stitch task
   /// makes the job `done`, and its result is the job's output.
-  func publish(_ lease: Lease, holder: Holder, result: Content) async throws(JobStoreError) -> PublishOutcome
+  ///
+  /// - Parameter usage: What the attempt took. Nil: it is not known. Only that of a result that is published is kept.
+  func publish(
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?
+  ) async throws(JobStoreError) -> PublishOutcome
 
   /// Ends a lease with an attempt that has no result.
   ///

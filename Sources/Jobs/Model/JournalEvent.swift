@@ -41,6 +41,9 @@ package struct JournalEvent: Sendable, Hashable {
   package var end: AttemptEnd?
   /// How long the attempt took from its grant, or the job from its submission.
   package var took: Duration?
+  /// What of that the attempt waited, fetched, rendered and uploaded: the first four numbers of its usage. Nil: its
+  /// worker did not say.
+  package var phases: [Duration]?
   /// How many tasks the plan has, and how many of their results were known.
   package var tasks: Int64?
   package var cached: Int64?

@@ -16,13 +16,15 @@ package struct HeldLease: Sendable, Hashable {
   package var isBackup: Bool
   /// How much of the task's `work` is done, as the worker last reported it.
   package var progress: Int64
+  /// When it was granted, since 1970.
+  package var grantedAt: Duration
   /// Time since the grant.
   package var ran: Duration
 
   package init(
     epoch: Int64, worker: WorkerID, workerName: String, session: SessionID, isAway: Bool = false,
     isBackup: Bool = false,
-    progress: Int64 = 0, ran: Duration = .zero
+    progress: Int64 = 0, grantedAt: Duration = .zero, ran: Duration = .zero
   ) {
     self.epoch = epoch
     self.worker = worker
@@ -31,6 +33,7 @@ package struct HeldLease: Sendable, Hashable {
     self.isAway = isAway
     self.isBackup = isBackup
     self.progress = progress
+    self.grantedAt = grantedAt
     self.ran = ran
   }
 }
@@ -95,10 +98,14 @@ package struct Attempt: Sendable, Hashable {
   package var process: ProcessEnd?
   /// Time from the grant to the end. Zero if it is not known.
   package var ran: Duration
+  /// When it ended, since 1970. Nil if it is not known.
+  package var endedAt: Duration?
+  /// Nil if the worker reported none.
+  package var usage: AttemptUsage?
 
   package init(
     epoch: Int64, worker: WorkerID, workerName: String, end: AttemptEnd, message: String, process: ProcessEnd? = nil,
-    ran: Duration = .zero
+    ran: Duration = .zero, endedAt: Duration? = nil, usage: AttemptUsage? = nil
   ) {
     self.epoch = epoch
     self.worker = worker
@@ -107,6 +114,8 @@ package struct Attempt: Sendable, Hashable {
     self.message = message
     self.process = process
     self.ran = ran
+    self.endedAt = endedAt
+    self.usage = usage
   }
 }
 
@@ -117,6 +126,8 @@ package struct TaskFailure: Sendable, Hashable {
   package var message: String
   /// Nil if no task process had been started.
   package var process: ProcessEnd?
+  /// Nil if it is not known.
+  package var usage: AttemptUsage?
   /// From 0 to 1, chosen by the caller, so that the stores need no random numbers.
   package var jitter: Double
   /// Whether the task waits before it is ready again though the attempt is not suspect: its worker could not execute
@@ -124,11 +135,13 @@ package struct TaskFailure: Sendable, Hashable {
   package var delaysTask: Bool
 
   package init(
-    end: AttemptEnd, message: String, process: ProcessEnd? = nil, jitter: Double = 0, delaysTask: Bool = false
+    end: AttemptEnd, message: String, process: ProcessEnd? = nil, usage: AttemptUsage? = nil, jitter: Double = 0,
+    delaysTask: Bool = false
   ) {
     self.end = end
     self.message = message
     self.process = process
+    self.usage = usage
     self.jitter = jitter
     self.delaysTask = delaysTask
   }
@@ -160,5 +173,22 @@ extension LeasePolicy {
       \(kind.rawValue) task \(task) failed for good (failures: \(count), the last on worker \(worker)): \
       \(failure.message)
       """
+  }
+}
+
+/// What the attempts at a job's tasks took of one worker: of those that have ended, and whose worker said so.
+package struct WorkerUsage: Sendable, Hashable {
+  package var worker: WorkerID
+  /// For people.
+  package var workerName: String
+  package var attempts: Int64
+  /// Times and bytes are sums; the peak is the highest one.
+  package var usage: AttemptUsage
+
+  package init(worker: WorkerID, workerName: String, attempts: Int64, usage: AttemptUsage) {
+    self.worker = worker
+    self.workerName = workerName
+    self.attempts = attempts
+    self.usage = usage
   }
 }

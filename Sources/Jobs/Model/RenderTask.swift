@@ -7,6 +7,8 @@ package struct RenderTask: Sendable, Hashable {
   package var kind: TaskKind
   /// What the task makes, for people.
   package var label: String
+  /// Why the segment that it renders starts where it does, for people. Empty: it renders none.
+  package var boundary: String
   package var state: TaskState
   /// For the task process; opaque here.
   package var payload: [UInt8]
@@ -18,6 +20,8 @@ package struct RenderTask: Sendable, Hashable {
   package var cost: Double
   /// The value at which the progress is complete.
   package var work: Int64
+  /// How much of the film it makes. Zero: it renders no segment.
+  package var duration: Duration
   /// How many bytes of memory its process needs at most, as the plan estimates it; 0 if it needs little. Only workers
   /// whose `WorkerRecord.memory` is as much are granted the task.
   package var memory: Int64
@@ -45,9 +49,11 @@ package struct RenderTask: Sendable, Hashable {
   package var isIsolated: Bool
 
   package init(
-    id: TaskID, kind: TaskKind, label: String, state: TaskState, payload: [UInt8], inputs: [Content],
+    id: TaskID, kind: TaskKind, label: String, boundary: String = "", state: TaskState, payload: [UInt8],
+    inputs: [Content],
     fingerprint: SHA256Digest,
-    cost: Double, work: Int64, memory: Int64 = 0, epoch: Int64 = 0, retriedAt: Int64 = 0, leases: [HeldLease] = [],
+    cost: Double, work: Int64, duration: Duration = .zero, memory: Int64 = 0, epoch: Int64 = 0, retriedAt: Int64 = 0,
+    leases: [HeldLease] = [],
     attempts: [Attempt] = [],
     publishedEpoch: Int64? = nil, publisher: Publisher? = nil, result: Content? = nil, isCached: Bool = false,
     isIsolated: Bool = false
@@ -55,12 +61,14 @@ package struct RenderTask: Sendable, Hashable {
     self.id = id
     self.kind = kind
     self.label = label
+    self.boundary = boundary
     self.state = state
     self.payload = payload
     self.inputs = inputs
     self.fingerprint = fingerprint
     self.cost = cost
     self.work = work
+    self.duration = duration
     self.memory = memory
     self.epoch = epoch
     self.retriedAt = retriedAt
@@ -91,11 +99,19 @@ package struct Publisher: Sendable, Hashable {
   package var workerName: String
   /// Time from the grant to the result.
   package var took: Duration
+  /// When it published the result, since 1970. Nil: an earlier version did not record it.
+  package var publishedAt: Duration?
+  /// Nil: the worker did not say.
+  package var usage: AttemptUsage?
 
-  package init(worker: WorkerID, workerName: String, took: Duration) {
+  package init(
+    worker: WorkerID, workerName: String, took: Duration, publishedAt: Duration? = nil, usage: AttemptUsage? = nil
+  ) {
     self.worker = worker
     self.workerName = workerName
     self.took = took
+    self.publishedAt = publishedAt
+    self.usage = usage
   }
 }
 
@@ -103,26 +119,31 @@ package struct Publisher: Sendable, Hashable {
 package struct NewTask: Sendable, Hashable {
   package var kind: TaskKind
   package var label: String
+  package var boundary: String
   package var payload: [UInt8]
   package var inputs: [Content]
   package var fingerprint: SHA256Digest
   package var cost: Double
   package var work: Int64
+  package var duration: Duration
   package var memory: Int64
   /// The result, if it is known already: the task is done from the start.
   package var cached: Content?
 
   package init(
-    kind: TaskKind, label: String = "", payload: [UInt8], inputs: [Content], fingerprint: SHA256Digest, cost: Double,
-    work: Int64, memory: Int64 = 0, cached: Content? = nil
+    kind: TaskKind, label: String = "", boundary: String = "", payload: [UInt8], inputs: [Content],
+    fingerprint: SHA256Digest, cost: Double, work: Int64, duration: Duration = .zero, memory: Int64 = 0,
+    cached: Content? = nil
   ) {
     self.kind = kind
     self.label = label
+    self.boundary = boundary
     self.payload = payload
     self.inputs = inputs
     self.fingerprint = fingerprint
     self.cost = cost
     self.work = work
+    self.duration = duration
     self.memory = memory
     self.cached = cached
   }

@@ -105,8 +105,17 @@ extension JobFailure {
 
 extension TaskFailure {
   func validate() throws(JobStoreError) {
+    try usage?.validate()
     guard let process, process.cpuMilliseconds < 0 || process.peakBytes < 0 else { return }
     throw JobStoreError(.invalid, "the CPU time and the peak memory of a task process must be at least 0")
+  }
+}
+
+extension AttemptUsage {
+  func validate() throws(JobStoreError) {
+    guard [wait, fetch, render, upload, cpu].allSatisfy({ $0 >= .zero }),
+      [peakBytes, fetchedBytes, uploadedBytes].allSatisfy({ $0 >= 0 })
+    else { throw JobStoreError(.invalid, "the times and the bytes that an attempt took must be at least 0") }
   }
 }
 

@@ -146,7 +146,7 @@ private struct LockedLease: Sendable {
       task + [
         .long(lease.epoch), .text(failure.end.rawValue), .text(failure.message), .int(process?.exitCode),
         .int(process?.signal), .long(process?.cpuMilliseconds), .long(process?.peakBytes), .text(process?.log),
-      ]
+      ] + failure.usage.parameters
     )
   }
 
@@ -279,6 +279,9 @@ extension Statement {
     """
     WITH ended AS (
       DELETE FROM sheaf.lease WHERE job = $1 AND ordinal = $2 AND epoch = $3 RETURNING *
+    ), used AS (
+      INSERT INTO sheaf.usage \(usageColumns)
+      SELECT job, ordinal, epoch, worker, \(usageParameters(from: 11)) FROM ended WHERE $11::bigint IS NOT NULL
     )
     INSERT INTO sheaf.attempt (job, ordinal, epoch, worker, ended_as, message, ended_at, ran, exit_code, signal,
       cpu_milliseconds, peak_bytes, log)

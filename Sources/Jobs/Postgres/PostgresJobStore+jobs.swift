@@ -184,7 +184,8 @@ extension Connection {
           .texts(batch.map { "{\($0.inputs.map(\.digest.hex).joined(separator: ","))}" }),
           .texts(batch.map { "{\($0.inputs.map { String($0.size) }.joined(separator: ","))}" }),
           .texts(batch.map(\.fingerprint.hex)), .doubles(batch.map(\.cost)), .longs(batch.map(\.work)),
-          .longs(batch.map(\.memory)),
+          .longs(batch.map(\.memory)), .longs(batch.map(\.duration.microseconds)),
+          .texts(batch.map(\.boundary.withoutNul)),
           .texts(batch.map(\.cached?.digest.hex)), .longs(batch.map(\.cached?.size)),
         ])
       start = end
@@ -261,13 +262,14 @@ extension Statement {
     "insert-tasks",
     """
     INSERT INTO sheaf.task (job, ordinal, kind, state, label, payload, input_digests, input_sizes, fingerprint, cost,
-      work, memory, is_isolated, result_digest, result_size, is_cached)
+      work, memory, duration, boundary, is_isolated, result_digest, result_size, is_cached)
     SELECT $1, $2 + new.place::integer - 1, new.kind,
       CASE WHEN new.cached_digest IS NOT NULL THEN 'done' WHEN new.kind = 'stitch' THEN 'waiting' ELSE 'ready' END,
       new.label, new.payload, new.digests::text[], new.sizes::bigint[], new.fingerprint, new.cost, new.work,
-      new.memory, false, new.cached_digest, new.cached_size, new.cached_digest IS NOT NULL
-    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) WITH ORDINALITY
-      AS new (kind, label, payload, digests, sizes, fingerprint, cost, work, memory, cached_digest, cached_size, place)
+      new.memory, new.duration, new.boundary, false, new.cached_digest, new.cached_size, new.cached_digest IS NOT NULL
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) WITH ORDINALITY
+      AS new (kind, label, payload, digests, sizes, fingerprint, cost, work, memory, duration, boundary, cached_digest,
+        cached_size, place)
     """)
 
   /// The open jobs are found first, in the order of their index. Otherwise the planner, which has no statistics when
@@ -428,7 +430,7 @@ extension Statement {
     "reprobe",
     """
     UPDATE sheaf.task SET state = 'ready', result_digest = NULL, result_size = NULL, is_cached = false,
-      published_epoch = NULL, publisher = NULL, took = NULL
+      published_epoch = NULL, published_at = NULL, publisher = NULL, took = NULL
     WHERE job = $1 AND ordinal = ANY ($2) AND kind = 'probe' AND state = 'done'
     RETURNING ordinal
     """)

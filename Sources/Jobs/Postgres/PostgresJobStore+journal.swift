@@ -72,6 +72,8 @@ extension Fields {
     event.workerName = optionalText()
     event.end = try optionalNamed("end of an attempt")
     event.took = try optionalLong().map { .microseconds($0) }
+    let phases = [try optionalLong(), try optionalLong(), try optionalLong(), try optionalLong()].compactMap(\.self)
+    if phases.count == 4 { event.phases = phases.map { .microseconds($0) } }
     (event.tasks, event.cached) = (try optionalLong(), try optionalLong())
     event.message = optionalText()
     event.output = try optionalContent()
@@ -82,26 +84,32 @@ extension Fields {
 extension Statement {
   static let eventColumns = """
     event.xact, event.number, \(microseconds("event.at")), event.kind, event.job, event.name, event.state, event.ordinal,
-    event.epoch, event.label, event.worker, event.worker_name, event.ended_as, event.took, event.tasks, event.cached,
-    event.message, event.result_digest, event.result_size
+    event.epoch, event.label, event.worker, event.worker_name, event.ended_as, event.took, event.waited,
+    event.fetched, event.rendered, event.uploaded, event.tasks, event.cached, event.message, event.result_digest, event.result_size
     """
 
-  /// The oldest transaction of this database that is under way, or else the next one. Not the oldest of the snapshot,
-  /// which may be of any database of the server, and may last for hours. Transactions are locked by numbers of 32 bits,
-  /// which are less than half of their range away from the next one.
+  /// The oldest transaction that is under way, or else the next one; but none that is known to be of another database
+  /// of the server, which may last for hours. Which database a transaction is of is known from its lock on its own
+  /// number, of 32 bits. It has its number a moment before it has the lock: without one it may be of this database.
   fileprivate static let settled = Statement(
     "settled",
     """
-    WITH next AS MATERIALIZED (
-      SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint AS number
-    )
-    SELECT coalesce(min(number - ((number - held.transactionid::text::bigint) & 4294967295))
-      FILTER (WHERE (number - held.transactionid::text::bigint) & 4294967295 < 2147483648), min(number))
-    FROM next LEFT JOIN (
-      SELECT transactionid FROM pg_catalog.pg_locks JOIN pg_catalog.pg_stat_activity USING (pid)
+    WITH snapshot AS MATERIALIZED (SELECT pg_catalog.pg_current_snapshot() AS taken),
+    underway AS MATERIALIZED (
+      SELECT xact::text::bigint AS number FROM snapshot, pg_catalog.pg_snapshot_xip(taken) AS xact
+    ), others AS MATERIALIZED (
+      SELECT transactionid::text::bigint AS number
+      FROM pg_catalog.pg_locks JOIN pg_catalog.pg_stat_activity USING (pid)
       WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted
-        AND datname = pg_catalog.current_database()
-    ) AS held ON true
+        AND datname <> pg_catalog.current_database() AND EXISTS (SELECT FROM underway)
+      UNION ALL
+      SELECT transaction::text::bigint FROM pg_catalog.pg_prepared_xacts
+      WHERE database <> pg_catalog.current_database()
+    )
+    SELECT coalesce(
+      (SELECT min(number) FROM underway WHERE number & 4294967295 NOT IN (SELECT number FROM others)),
+      pg_catalog.pg_snapshot_xmax(taken)::text::bigint)
+    FROM snapshot
     """)
 
   /// A condition on an event: every transaction that began before its own has ended, and it is not removed.

@@ -24,9 +24,10 @@ extension PostgresJobStore {
   }
 
   package func publish(
-    _ lease: Lease, holder: Holder, result: Content
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?
   ) async throws(JobStoreError) -> PublishOutcome {
     try result.validate()
+    try usage?.validate()
     let job = Parameter.text(lease.task.job.description.withoutNul)
     let task = [job, .int(lease.task.ordinal)]
     let held: [Parameter] =
@@ -37,7 +38,7 @@ extension PostgresJobStore {
     let fewest = Parameter.long(Int64(max(policy.fewestRendered, 1)))
     let (wasHeld, isThere) = try await results.perform { (connection) throws(JobStoreError) in
       let results = try connection.transaction([
-        (.lockJob, held), (.lockTask, held), (.publish, held + [digest, .long(result.size)]),
+        (.lockJob, held), (.lockTask, held), (.publish, held + [digest, .long(result.size)] + usage.parameters),
         (.findMedianPace, task + [.long(lease.epoch), fewest]),
         (.liftIsolation, task + [.long(lease.epoch), .long(Int64(policy.isolation))]), (.readyStitch, [job]),
         (.finishJob, [job]),
@@ -58,7 +59,40 @@ extension PostgresJobStore {
   }
 }
 
+extension AttemptUsage? {
+  /// Of `Statement.usageColumns`, from the fifth on. All null if it is not known.
+  var parameters: [Parameter] {
+    [
+      .long(self?.wait.microseconds), .long(self?.fetch.microseconds), .long(self?.render.microseconds),
+      .long(self?.upload.microseconds), .long(self?.cpu.microseconds), .long(self?.peakBytes),
+      .long(self?.fetchedBytes), .long(self?.uploadedBytes),
+    ]
+  }
+}
+
+extension Fields {
+  /// Reads `Statement.usageNumbers`.
+  mutating func usage() throws(JobStoreError) -> AttemptUsage {
+    var usage = AttemptUsage()
+    for time in [\AttemptUsage.wait, \.fetch, \.render, \.upload, \.cpu] {
+      usage[keyPath: time] = .microseconds(try long())
+    }
+    for bytes in [\AttemptUsage.peakBytes, \.fetchedBytes, \.uploadedBytes] { usage[keyPath: bytes] = try long() }
+    return usage
+  }
+}
+
 extension Statement {
+  static let usageNumbers = [
+    "waited", "fetched", "rendered", "uploaded", "cpu", "peak_bytes", "fetched_bytes", "uploaded_bytes",
+  ]
+  static let usageColumns = "(job, ordinal, epoch, worker, \(usageNumbers.joined(separator: ", ")))"
+
+  /// The parameters of `AttemptUsage?.parameters`, of which this is the number of the first.
+  static func usageParameters(from first: Int) -> String {
+    usageNumbers.indices.map { "$\(first + $0)::bigint" }.joined(separator: ", ")
+  }
+
   /// Locks and changes rows of `sheaf.lease` only. A lease that another transaction has locked is being published,
   /// ended or left: it is held, and is renewed the next time. So this waits for nothing. `OFFSET 0` keeps the planner
   /// from another order of the joins.
@@ -131,10 +165,13 @@ extension Statement {
     ), ended AS (
       DELETE FROM sheaf.lease USING held WHERE lease.job = held.job AND lease.ordinal = held.ordinal
     ), published AS (
-      UPDATE sheaf.task SET state = 'done', published_epoch = $3, publisher = $4, result_digest = $6, result_size = $7,
-        took = \(microseconds(since: "held.granted_at"))
+      UPDATE sheaf.task SET state = 'done', published_epoch = $3, published_at = sheaf.now(), publisher = $4,
+        result_digest = $6, result_size = $7, took = \(microseconds(since: "held.granted_at"))
       FROM held WHERE task.job = held.job AND task.ordinal = held.ordinal
       RETURNING task.job, task.kind, task.work, held.granted_at
+    ), used AS (
+      INSERT INTO sheaf.usage \(usageColumns)
+      SELECT job, ordinal, $3, $4, \(usageParameters(from: 8)) FROM held WHERE $8::bigint IS NOT NULL
     ), counted AS (
       UPDATE sheaf.job SET probes_done = probes_done + (kind = 'probe')::integer,
         measures_done = measures_done + (kind = 'measure')::integer,

@@ -37,7 +37,8 @@ extension PostgresJobStore {
     return try await bulk.perform { (connection) throws(JobStoreError) in
       // One snapshot: a running task has its leases.
       let results = try connection.pipeline([
-        (.beginSnapshot, []), (.tasks, [id, .flag(payloads)]), (.leases, [id]), (.attempts, [id]), (.commit, []),
+        (.beginSnapshot, []), (.tasks, [id, .flag(payloads)]), (.leases, [id]), (.attempts, [id]), (.usages, [id]),
+        (.commit, []),
       ])
       var tasks = try results[1].map { (fields) throws(JobStoreError) in try fields.task(of: job) }
       _ = try results[2].map { (fields) throws(JobStoreError) in
@@ -46,12 +47,30 @@ extension PostgresJobStore {
       _ = try results[3].map { (fields) throws(JobStoreError) in
         tasks[try fields.index(in: tasks)].attempts.append(try fields.attempt())
       }
+      _ = try results[4].map { (fields) throws(JobStoreError) in
+        let (index, epoch, usage) = (try fields.index(in: tasks), try fields.long(), try fields.usage())
+        if tasks[index].publishedEpoch == epoch { tasks[index].publisher?.usage = usage }
+        if let place = tasks[index].attempts.firstIndex(where: { $0.epoch == epoch }) {
+          tasks[index].attempts[place].usage = usage
+        }
+      }
       return tasks
     }
   }
 }
 
 extension PostgresJobStore {
+  package func usage(of job: JobID) async throws(JobStoreError) -> [WorkerUsage] {
+    let id = Parameter.text(job.description.withoutNul)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.run(.usage, [id]).map { (fields) throws(JobStoreError) in
+        WorkerUsage(
+          worker: WorkerID(try fields.text()), workerName: try fields.text(), attempts: try fields.long(),
+          usage: try fields.usage())
+      }
+    }
+  }
+
   package func counts() async throws(JobStoreError) -> StoreCounts {
     try await bulk.perform { (connection) throws(JobStoreError) in
       let results = try connection.pipeline([
@@ -110,17 +129,21 @@ extension Fields {
 
   fileprivate mutating func task(of job: JobID) throws(JobStoreError) -> RenderTask {
     RenderTask(
-      id: TaskID(job: job, ordinal: try int()), kind: try named("task kind"), label: try text(),
+      id: TaskID(job: job, ordinal: try int()), kind: try named("task kind"), label: try text(), boundary: try text(),
       state: try named("task state"), payload: try bytes(), inputs: try contents(), fingerprint: try digest(),
-      cost: try double(), work: try count(), memory: try count(), epoch: try count(), retriedAt: try count(),
+      cost: try double(), work: try count(), duration: .microseconds(try long()), memory: try count(),
+      epoch: try count(), retriedAt: try count(),
       publishedEpoch: try optionalLong(), publisher: try optionalPublisher(), result: try optionalContent(),
       isCached: try flag(), isIsolated: try flag())
   }
 
   private mutating func optionalPublisher() throws(JobStoreError) -> Publisher? {
     let (worker, name, took) = (optionalText(), optionalText(), try optionalLong())
+    let at = try optionalLong()
     guard let worker, let name, let took else { return nil }
-    return Publisher(worker: WorkerID(worker), workerName: name, took: .microseconds(took))
+    return Publisher(
+      worker: WorkerID(worker), workerName: name, took: .microseconds(took),
+      publishedAt: at.map { .microseconds($0) })
   }
 
   /// Reads an ordinal, which is the place of its task among its job's.
@@ -135,13 +158,15 @@ extension Fields {
   fileprivate mutating func heldLease() throws(JobStoreError) -> HeldLease {
     HeldLease(
       epoch: try count(), worker: WorkerID(try text()), workerName: try text(), session: SessionID(try count()),
-      isAway: try flag(), isBackup: try flag(), progress: try count(), ran: .microseconds(try long()))
+      isAway: try flag(), isBackup: try flag(), progress: try count(),
+      grantedAt: .microseconds(try long()), ran: .microseconds(try long()))
   }
 
   fileprivate mutating func attempt() throws(JobStoreError) -> Attempt {
     Attempt(
       epoch: try long(), worker: WorkerID(try text()), workerName: try text(), end: try named("end of an attempt"),
-      message: try text(), process: try optionalProcess(), ran: .microseconds(try long()))
+      message: try text(), process: try optionalProcess(), ran: .microseconds(try long()),
+      endedAt: try optionalLong().map { .microseconds($0) })
   }
 
   private mutating func optionalProcess() throws(JobStoreError) -> ProcessEnd? {
@@ -254,12 +279,11 @@ extension Statement {
   fileprivate static let tasks = Statement(
     "tasks",
     """
-    SELECT ordinal, kind, label,
+    SELECT ordinal, kind, label, boundary,
       CASE WHEN task.state = 'ready' AND job.ended_at IS NOT NULL THEN 'waiting' ELSE task.state END,
-      CASE WHEN $2 THEN payload ELSE '' END, input_digests, input_sizes, fingerprint, cost, task.work, task.memory,
-      epoch,
-      retried_at, published_epoch, publisher, \(name(of: "publisher")), took, result_digest, result_size, is_cached,
-      is_isolated
+      CASE WHEN $2 THEN payload ELSE '' END, input_digests, input_sizes, fingerprint, cost, task.work,
+      duration, task.memory, epoch, retried_at, published_epoch, publisher, \(name(of: "publisher")), took,
+      \(microseconds("published_at")), result_digest, result_size, is_cached, is_isolated
     FROM sheaf.job JOIN sheaf.task ON task.job = job.number WHERE job.id = $1 ORDER BY ordinal
     """)
 
@@ -267,7 +291,7 @@ extension Statement {
     "leases",
     """
     SELECT ordinal, epoch, worker, \(name(of: "lease.worker")), session, is_away, is_backup, progress,
-      \(microseconds(since: "granted_at"))
+      \(microseconds("granted_at")), \(microseconds(since: "granted_at"))
     FROM sheaf.lease WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal, epoch
     """)
 
@@ -275,8 +299,29 @@ extension Statement {
     "attempts",
     """
     SELECT ordinal, epoch, worker, \(name(of: "attempt.worker")), ended_as, message, exit_code, signal,
-      cpu_milliseconds, peak_bytes, log, coalesce(ran, 0)
+      cpu_milliseconds, peak_bytes, log, coalesce(ran, 0), \(microseconds("ended_at"))
     FROM sheaf.attempt WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal, number
+    """)
+
+  fileprivate static let usages = Statement(
+    "usages",
+    """
+    SELECT ordinal, epoch, \(usageNumbers.joined(separator: ", "))
+    FROM sheaf.usage WHERE job = (SELECT number FROM sheaf.job WHERE id = $1)
+    """)
+
+  /// A sum that a worker has driven beyond any number is the highest.
+  fileprivate static let usage = Statement(
+    "usage",
+    """
+    SELECT worker, \(name(of: "used.worker")), attempts, \(usageNumbers.joined(separator: ", "))
+    FROM (
+      SELECT worker, count(*) AS attempts, \(usageNumbers.map { number in
+        let total = number == "peak_bytes" ? "max(\(number))" : "sum(\(number))"
+        return "least(\(total), \(Int64.max))::bigint AS \(number)"
+      }.joined(separator: ", "))
+      FROM sheaf.usage WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) GROUP BY worker
+    ) AS used ORDER BY worker
     """)
 
   /// The microseconds since 1970 of a time, in SQL.

@@ -104,9 +104,11 @@ package actor ContentExchange {
   ///   - file: Read by position, off the cooperative pool.
   ///   - content: The file's digest and size. They are announced before the bytes are sent, and checked after.
   ///   - progress: Receives the number of bytes that the coordinator has received so far.
+  /// - Returns: How many bytes were sent.
+  @discardableResult
   package func upload(
     _ file: OpenFile, _ content: Content, progress: (@Sendable (UInt64) -> Void)? = nil
-  ) async throws {
+  ) async throws -> UInt64 {
     let request = try begin()
     uploads[request] = Upload()
     defer { uploads[request] = nil }
@@ -123,6 +125,7 @@ package actor ContentExchange {
     guard offset <= size else {
       throw WireError(.violation, "the coordinator has received more bytes of an upload than there are")
     }
+    let first = offset
     progress?(offset)
     var isLast = false
     while !isLast, uploads[request]?.isComplete == false {
@@ -146,6 +149,7 @@ package actor ContentExchange {
     }
     try await wait(request) { $0.isComplete }
     progress?(size)
+    return offset - first
   }
 
   /// Processes a message that answers a read or an upload. Returns false, and does nothing, for any other message.

@@ -909,6 +909,41 @@ package nonisolated struct Sheaf_HeartbeatReply: Sendable {
   package init() {}
 }
 
+/// What an attempt at a task took of its worker.
+package nonisolated struct Sheaf_AttemptUsage: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// From the grant until a slot was free.
+  package var waitMilliseconds: UInt64 = 0
+
+  /// How long inputs were opened, fetched and verified while the task could not go on, and its process was started.
+  package var fetchMilliseconds: UInt64 = 0
+
+  /// How long the task process worked.
+  package var renderMilliseconds: UInt64 = 0
+
+  /// From the end of the process until the result was reported.
+  package var uploadMilliseconds: UInt64 = 0
+
+  /// User and system time of the task process.
+  package var cpuMilliseconds: UInt64 = 0
+
+  /// The most memory that the task process had at a time.
+  package var peakBytes: UInt64 = 0
+
+  /// Content that came from the coordinator because the task read it.
+  package var fetchedBytes: UInt64 = 0
+
+  /// What of the result was sent to the coordinator.
+  package var uploadedBytes: UInt64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 package nonisolated struct Sheaf_Publish: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -928,17 +963,25 @@ package nonisolated struct Sheaf_Publish: Sendable {
 
   package var size: UInt64 = 0
 
-  /// CPU time of the task process, for estimates.
-  package var cpuMilliseconds: UInt64 = 0
-
   /// The damaged media that the result shows, as JSON; empty if there are none.
   package var damage: Data = Data()
+
+  /// Absent if it is not known.
+  package var usage: Sheaf_AttemptUsage {
+    get {_usage ?? Sheaf_AttemptUsage()}
+    set {_usage = newValue}
+  }
+  /// Returns true if `usage` has been explicitly set.
+  package var hasUsage: Bool {self._usage != nil}
+  /// Clears the value of `usage`. Subsequent reads from it will return its default value.
+  package mutating func clearUsage() {self._usage = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _lease: Sheaf_Lease? = nil
+  fileprivate var _usage: Sheaf_AttemptUsage? = nil
 }
 
 package nonisolated struct Sheaf_PublishReply: Sendable {
@@ -1016,44 +1059,62 @@ package nonisolated struct Sheaf_PublishReply: Sendable {
   fileprivate var _lease: Sheaf_Lease? = nil
 }
 
-package nonisolated struct Sheaf_Failure: Sendable {
+package nonisolated struct Sheaf_Failure: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   package var lease: Sheaf_Lease {
-    get {_lease ?? Sheaf_Lease()}
-    set {_lease = newValue}
+    get {_storage._lease ?? Sheaf_Lease()}
+    set {_uniqueStorage()._lease = newValue}
   }
   /// Returns true if `lease` has been explicitly set.
-  package var hasLease: Bool {self._lease != nil}
+  package var hasLease: Bool {_storage._lease != nil}
   /// Clears the value of `lease`. Subsequent reads from it will return its default value.
-  package mutating func clearLease() {self._lease = nil}
+  package mutating func clearLease() {_uniqueStorage()._lease = nil}
 
-  package var end: Sheaf_AttemptEnd = .unspecified
+  package var end: Sheaf_AttemptEnd {
+    get {_storage._end}
+    set {_uniqueStorage()._end = newValue}
+  }
 
   /// What went wrong, where and why: shown to the person who submitted the job.
-  package var message: String = String()
+  package var message: String {
+    get {_storage._message}
+    set {_uniqueStorage()._message = newValue}
+  }
 
   /// Absent if no task process had been started.
   package var process: Sheaf_ProcessEnd {
-    get {_process ?? Sheaf_ProcessEnd()}
-    set {_process = newValue}
+    get {_storage._process ?? Sheaf_ProcessEnd()}
+    set {_uniqueStorage()._process = newValue}
   }
   /// Returns true if `process` has been explicitly set.
-  package var hasProcess: Bool {self._process != nil}
+  package var hasProcess: Bool {_storage._process != nil}
   /// Clears the value of `process`. Subsequent reads from it will return its default value.
-  package mutating func clearProcess() {self._process = nil}
+  package mutating func clearProcess() {_uniqueStorage()._process = nil}
 
   /// The digest of an input that the coordinator does not have, or sends with other bytes; empty if no input is the cause.
-  package var damagedInput: Data = Data()
+  package var damagedInput: Data {
+    get {_storage._damagedInput}
+    set {_uniqueStorage()._damagedInput = newValue}
+  }
+
+  /// Absent if it is not known.
+  package var usage: Sheaf_AttemptUsage {
+    get {_storage._usage ?? Sheaf_AttemptUsage()}
+    set {_uniqueStorage()._usage = newValue}
+  }
+  /// Returns true if `usage` has been explicitly set.
+  package var hasUsage: Bool {_storage._usage != nil}
+  /// Clears the value of `usage`. Subsequent reads from it will return its default value.
+  package mutating func clearUsage() {_uniqueStorage()._usage = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
-  fileprivate var _lease: Sheaf_Lease? = nil
-  fileprivate var _process: Sheaf_ProcessEnd? = nil
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct Sheaf_FailureReply: Sendable {
@@ -1590,11 +1651,46 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
   /// Clears the value of `renderingSince`. Subsequent reads from it will return its default value.
   package mutating func clearRenderingSince() {_uniqueStorage()._renderingSince = nil}
 
+  /// What the attempts of its tasks took, by worker. Only in the status of one job.
+  package var usage: [Sheaf_WorkerUsage] {
+    get {_storage._usage}
+    set {_uniqueStorage()._usage = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+/// What the attempts at a job's tasks took of one worker, of those that have ended and were measured.
+package nonisolated struct Sheaf_WorkerUsage: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var worker: String = String()
+
+  package var workerName: String = String()
+
+  package var attempts: UInt32 = 0
+
+  /// Times and bytes are sums; the peak is the highest.
+  package var usage: Sheaf_AttemptUsage {
+    get {_usage ?? Sheaf_AttemptUsage()}
+    set {_usage = newValue}
+  }
+  /// Returns true if `usage` has been explicitly set.
+  package var hasUsage: Bool {self._usage != nil}
+  /// Clears the value of `usage`. Subsequent reads from it will return its default value.
+  package mutating func clearUsage() {self._usage = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _usage: Sheaf_AttemptUsage? = nil
 }
 
 /// One of several outputs of a document.
@@ -1743,84 +1839,204 @@ package nonisolated struct Sheaf_MediaDamage: Sendable {
   package init() {}
 }
 
-package nonisolated struct Sheaf_TaskStatus: Sendable {
+package nonisolated struct Sheaf_TaskStatus: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var task: String = String()
+  package var task: String {
+    get {_storage._task}
+    set {_uniqueStorage()._task = newValue}
+  }
 
-  package var kind: Sheaf_TaskKind = .unspecified
+  package var kind: Sheaf_TaskKind {
+    get {_storage._kind}
+    set {_uniqueStorage()._kind = newValue}
+  }
 
-  package var state: Sheaf_TaskState = .unspecified
+  package var state: Sheaf_TaskState {
+    get {_storage._state}
+    set {_uniqueStorage()._state = newValue}
+  }
 
-  package var ordinal: UInt32 = 0
+  package var ordinal: UInt32 {
+    get {_storage._ordinal}
+    set {_uniqueStorage()._ordinal = newValue}
+  }
 
-  package var epoch: Int64 = 0
+  package var epoch: Int64 {
+    get {_storage._epoch}
+    set {_uniqueStorage()._epoch = newValue}
+  }
 
-  package var worker: String = String()
+  package var worker: String {
+    get {_storage._worker}
+    set {_uniqueStorage()._worker = newValue}
+  }
 
-  package var done: UInt64 = 0
+  package var done: UInt64 {
+    get {_storage._done}
+    set {_uniqueStorage()._done = newValue}
+  }
 
-  package var work: UInt64 = 0
+  package var work: UInt64 {
+    get {_storage._work}
+    set {_uniqueStorage()._work = newValue}
+  }
 
-  package var cached: Bool = false
+  package var cached: Bool {
+    get {_storage._cached}
+    set {_uniqueStorage()._cached = newValue}
+  }
 
   /// Holds the backup lease of a task whose first worker is slow.
-  package var backupWorker: String = String()
+  package var backupWorker: String {
+    get {_storage._backupWorker}
+    set {_uniqueStorage()._backupWorker = newValue}
+  }
 
   /// Attempts that ended without a result, oldest first.
-  package var endedAttempts: [Sheaf_Attempt] = []
+  package var endedAttempts: [Sheaf_Attempt] {
+    get {_storage._endedAttempts}
+    set {_uniqueStorage()._endedAttempts = newValue}
+  }
 
   /// What the task makes, for a person, such as "frames 0..299 of beach.mp4".
-  package var label: String = String()
+  package var label: String {
+    get {_storage._label}
+    set {_uniqueStorage()._label = newValue}
+  }
 
   /// The name of `worker`: of the one that has the task, or has published its result.
-  package var workerName: String = String()
+  package var workerName: String {
+    get {_storage._workerName}
+    set {_uniqueStorage()._workerName = newValue}
+  }
 
-  package var backupWorkerName: String = String()
+  package var backupWorkerName: String {
+    get {_storage._backupWorkerName}
+    set {_uniqueStorage()._backupWorkerName = newValue}
+  }
 
   /// From the grant to the result, or to now.
-  package var ranMilliseconds: Int64 = 0
+  package var ranMilliseconds: Int64 {
+    get {_storage._ranMilliseconds}
+    set {_uniqueStorage()._ranMilliseconds = newValue}
+  }
+
+  /// When `worker` was granted the task, and when it published the result, in milliseconds since 1970.
+  package var grantedAt: Int64 {
+    get {_storage._grantedAt ?? 0}
+    set {_uniqueStorage()._grantedAt = newValue}
+  }
+  /// Returns true if `grantedAt` has been explicitly set.
+  package var hasGrantedAt: Bool {_storage._grantedAt != nil}
+  /// Clears the value of `grantedAt`. Subsequent reads from it will return its default value.
+  package mutating func clearGrantedAt() {_uniqueStorage()._grantedAt = nil}
+
+  package var endedAt: Int64 {
+    get {_storage._endedAt ?? 0}
+    set {_uniqueStorage()._endedAt = newValue}
+  }
+  /// Returns true if `endedAt` has been explicitly set.
+  package var hasEndedAt: Bool {_storage._endedAt != nil}
+  /// Clears the value of `endedAt`. Subsequent reads from it will return its default value.
+  package mutating func clearEndedAt() {_uniqueStorage()._endedAt = nil}
+
+  /// What the attempt that published the result took. Absent if it is not known.
+  package var usage: Sheaf_AttemptUsage {
+    get {_storage._usage ?? Sheaf_AttemptUsage()}
+    set {_uniqueStorage()._usage = newValue}
+  }
+  /// Returns true if `usage` has been explicitly set.
+  package var hasUsage: Bool {_storage._usage != nil}
+  /// Clears the value of `usage`. Subsequent reads from it will return its default value.
+  package mutating func clearUsage() {_uniqueStorage()._usage = nil}
+
+  /// Why the segment that the task renders starts where it does; empty if it renders none.
+  package var boundary: String {
+    get {_storage._boundary}
+    set {_uniqueStorage()._boundary = newValue}
+  }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
-package nonisolated struct Sheaf_Attempt: Sendable {
+package nonisolated struct Sheaf_Attempt: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var epoch: Int64 = 0
+  package var epoch: Int64 {
+    get {_storage._epoch}
+    set {_uniqueStorage()._epoch = newValue}
+  }
 
-  package var worker: String = String()
+  package var worker: String {
+    get {_storage._worker}
+    set {_uniqueStorage()._worker = newValue}
+  }
 
-  package var end: Sheaf_AttemptEnd = .unspecified
+  package var end: Sheaf_AttemptEnd {
+    get {_storage._end}
+    set {_uniqueStorage()._end = newValue}
+  }
 
-  package var message: String = String()
+  package var message: String {
+    get {_storage._message}
+    set {_uniqueStorage()._message = newValue}
+  }
 
   /// Absent if no task process had been started, or none reported its end.
   package var process: Sheaf_ProcessEnd {
-    get {_process ?? Sheaf_ProcessEnd()}
-    set {_process = newValue}
+    get {_storage._process ?? Sheaf_ProcessEnd()}
+    set {_uniqueStorage()._process = newValue}
   }
   /// Returns true if `process` has been explicitly set.
-  package var hasProcess: Bool {self._process != nil}
+  package var hasProcess: Bool {_storage._process != nil}
   /// Clears the value of `process`. Subsequent reads from it will return its default value.
-  package mutating func clearProcess() {self._process = nil}
+  package mutating func clearProcess() {_uniqueStorage()._process = nil}
 
-  package var workerName: String = String()
+  package var workerName: String {
+    get {_storage._workerName}
+    set {_uniqueStorage()._workerName = newValue}
+  }
 
   /// From the grant to the end.
-  package var ranMilliseconds: Int64 = 0
+  package var ranMilliseconds: Int64 {
+    get {_storage._ranMilliseconds}
+    set {_uniqueStorage()._ranMilliseconds = newValue}
+  }
+
+  /// When it ended, in milliseconds since 1970.
+  package var endedAt: Int64 {
+    get {_storage._endedAt ?? 0}
+    set {_uniqueStorage()._endedAt = newValue}
+  }
+  /// Returns true if `endedAt` has been explicitly set.
+  package var hasEndedAt: Bool {_storage._endedAt != nil}
+  /// Clears the value of `endedAt`. Subsequent reads from it will return its default value.
+  package mutating func clearEndedAt() {_uniqueStorage()._endedAt = nil}
+
+  /// Absent if it is not known.
+  package var usage: Sheaf_AttemptUsage {
+    get {_storage._usage ?? Sheaf_AttemptUsage()}
+    set {_uniqueStorage()._usage = newValue}
+  }
+  /// Returns true if `usage` has been explicitly set.
+  package var hasUsage: Bool {_storage._usage != nil}
+  /// Clears the value of `usage`. Subsequent reads from it will return its default value.
+  package mutating func clearUsage() {_uniqueStorage()._usage = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
-  fileprivate var _process: Sheaf_ProcessEnd? = nil
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct Sheaf_CancelJob: Sendable {
@@ -3131,9 +3347,74 @@ nonisolated extension Sheaf_HeartbeatReply: SwiftProtobuf.Message, SwiftProtobuf
   }
 }
 
+nonisolated extension Sheaf_AttemptUsage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AttemptUsage"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}wait_milliseconds\0\u{3}fetch_milliseconds\0\u{3}render_milliseconds\0\u{3}upload_milliseconds\0\u{3}cpu_milliseconds\0\u{3}peak_bytes\0\u{3}fetched_bytes\0\u{3}uploaded_bytes\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.waitMilliseconds) }()
+      case 2: try { try decoder.decodeSingularUInt64Field(value: &self.fetchMilliseconds) }()
+      case 3: try { try decoder.decodeSingularUInt64Field(value: &self.renderMilliseconds) }()
+      case 4: try { try decoder.decodeSingularUInt64Field(value: &self.uploadMilliseconds) }()
+      case 5: try { try decoder.decodeSingularUInt64Field(value: &self.cpuMilliseconds) }()
+      case 6: try { try decoder.decodeSingularUInt64Field(value: &self.peakBytes) }()
+      case 7: try { try decoder.decodeSingularUInt64Field(value: &self.fetchedBytes) }()
+      case 8: try { try decoder.decodeSingularUInt64Field(value: &self.uploadedBytes) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.waitMilliseconds != 0 {
+      try visitor.visitSingularUInt64Field(value: self.waitMilliseconds, fieldNumber: 1)
+    }
+    if self.fetchMilliseconds != 0 {
+      try visitor.visitSingularUInt64Field(value: self.fetchMilliseconds, fieldNumber: 2)
+    }
+    if self.renderMilliseconds != 0 {
+      try visitor.visitSingularUInt64Field(value: self.renderMilliseconds, fieldNumber: 3)
+    }
+    if self.uploadMilliseconds != 0 {
+      try visitor.visitSingularUInt64Field(value: self.uploadMilliseconds, fieldNumber: 4)
+    }
+    if self.cpuMilliseconds != 0 {
+      try visitor.visitSingularUInt64Field(value: self.cpuMilliseconds, fieldNumber: 5)
+    }
+    if self.peakBytes != 0 {
+      try visitor.visitSingularUInt64Field(value: self.peakBytes, fieldNumber: 6)
+    }
+    if self.fetchedBytes != 0 {
+      try visitor.visitSingularUInt64Field(value: self.fetchedBytes, fieldNumber: 7)
+    }
+    if self.uploadedBytes != 0 {
+      try visitor.visitSingularUInt64Field(value: self.uploadedBytes, fieldNumber: 8)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_AttemptUsage, rhs: Sheaf_AttemptUsage) -> Bool {
+    if lhs.waitMilliseconds != rhs.waitMilliseconds {return false}
+    if lhs.fetchMilliseconds != rhs.fetchMilliseconds {return false}
+    if lhs.renderMilliseconds != rhs.renderMilliseconds {return false}
+    if lhs.uploadMilliseconds != rhs.uploadMilliseconds {return false}
+    if lhs.cpuMilliseconds != rhs.cpuMilliseconds {return false}
+    if lhs.peakBytes != rhs.peakBytes {return false}
+    if lhs.fetchedBytes != rhs.fetchedBytes {return false}
+    if lhs.uploadedBytes != rhs.uploadedBytes {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Sheaf_Publish: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Publish"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{1}digest\0\u{1}size\0\u{3}cpu_milliseconds\0\u{2}\u{4}damage\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{1}digest\0\u{1}size\0\u{2}\u{5}damage\0\u{1}usage\0\u{c}\u{4}\u{1}")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3144,8 +3425,8 @@ nonisolated extension Sheaf_Publish: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 1: try { try decoder.decodeSingularMessageField(value: &self._lease) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.digest) }()
       case 3: try { try decoder.decodeSingularUInt64Field(value: &self.size) }()
-      case 4: try { try decoder.decodeSingularUInt64Field(value: &self.cpuMilliseconds) }()
       case 8: try { try decoder.decodeSingularBytesField(value: &self.damage) }()
+      case 9: try { try decoder.decodeSingularMessageField(value: &self._usage) }()
       default: break
       }
     }
@@ -3165,12 +3446,12 @@ nonisolated extension Sheaf_Publish: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if self.size != 0 {
       try visitor.visitSingularUInt64Field(value: self.size, fieldNumber: 3)
     }
-    if self.cpuMilliseconds != 0 {
-      try visitor.visitSingularUInt64Field(value: self.cpuMilliseconds, fieldNumber: 4)
-    }
     if !self.damage.isEmpty {
       try visitor.visitSingularBytesField(value: self.damage, fieldNumber: 8)
     }
+    try { if let v = self._usage {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3178,8 +3459,8 @@ nonisolated extension Sheaf_Publish: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs._lease != rhs._lease {return false}
     if lhs.digest != rhs.digest {return false}
     if lhs.size != rhs.size {return false}
-    if lhs.cpuMilliseconds != rhs.cpuMilliseconds {return false}
     if lhs.damage != rhs.damage {return false}
+    if lhs._usage != rhs._usage {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3230,53 +3511,104 @@ nonisolated extension Sheaf_PublishReply.Outcome: SwiftProtobuf._ProtoNameProvid
 
 nonisolated extension Sheaf_Failure: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Failure"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{2}\u{2}message\0\u{1}process\0\u{1}end\0\u{3}damaged_input\0\u{c}\u{2}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{2}\u{2}message\0\u{1}process\0\u{1}end\0\u{3}damaged_input\0\u{1}usage\0\u{c}\u{2}\u{1}")
+
+  fileprivate class _StorageClass {
+    var _lease: Sheaf_Lease? = nil
+    var _end: Sheaf_AttemptEnd = .unspecified
+    var _message: String = String()
+    var _process: Sheaf_ProcessEnd? = nil
+    var _damagedInput: Data = Data()
+    var _usage: Sheaf_AttemptUsage? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _lease = source._lease
+      _end = source._end
+      _message = source._message
+      _process = source._process
+      _damagedInput = source._damagedInput
+      _usage = source._usage
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularMessageField(value: &self._lease) }()
-      case 3: try { try decoder.decodeSingularStringField(value: &self.message) }()
-      case 4: try { try decoder.decodeSingularMessageField(value: &self._process) }()
-      case 5: try { try decoder.decodeSingularEnumField(value: &self.end) }()
-      case 6: try { try decoder.decodeSingularBytesField(value: &self.damagedInput) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularMessageField(value: &_storage._lease) }()
+        case 3: try { try decoder.decodeSingularStringField(value: &_storage._message) }()
+        case 4: try { try decoder.decodeSingularMessageField(value: &_storage._process) }()
+        case 5: try { try decoder.decodeSingularEnumField(value: &_storage._end) }()
+        case 6: try { try decoder.decodeSingularBytesField(value: &_storage._damagedInput) }()
+        case 7: try { try decoder.decodeSingularMessageField(value: &_storage._usage) }()
+        default: break
+        }
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    try { if let v = self._lease {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-    } }()
-    if !self.message.isEmpty {
-      try visitor.visitSingularStringField(value: self.message, fieldNumber: 3)
-    }
-    try { if let v = self._process {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
-    } }()
-    if self.end != .unspecified {
-      try visitor.visitSingularEnumField(value: self.end, fieldNumber: 5)
-    }
-    if !self.damagedInput.isEmpty {
-      try visitor.visitSingularBytesField(value: self.damagedInput, fieldNumber: 6)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      try { if let v = _storage._lease {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+      } }()
+      if !_storage._message.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._message, fieldNumber: 3)
+      }
+      try { if let v = _storage._process {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+      } }()
+      if _storage._end != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._end, fieldNumber: 5)
+      }
+      if !_storage._damagedInput.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._damagedInput, fieldNumber: 6)
+      }
+      try { if let v = _storage._usage {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Sheaf_Failure, rhs: Sheaf_Failure) -> Bool {
-    if lhs._lease != rhs._lease {return false}
-    if lhs.end != rhs.end {return false}
-    if lhs.message != rhs.message {return false}
-    if lhs._process != rhs._process {return false}
-    if lhs.damagedInput != rhs.damagedInput {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._lease != rhs_storage._lease {return false}
+        if _storage._end != rhs_storage._end {return false}
+        if _storage._message != rhs_storage._message {return false}
+        if _storage._process != rhs_storage._process {return false}
+        if _storage._damagedInput != rhs_storage._damagedInput {return false}
+        if _storage._usage != rhs_storage._usage {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3935,7 +4267,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{c}\u{3}\u{1}\u{c} \u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{c}\u{3}\u{1}\u{c} \u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -3971,6 +4303,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _submittedAt: Int64? = nil
     var _endedAt: Int64? = nil
     var _renderingSince: Int64? = nil
+    var _usage: [Sheaf_WorkerUsage] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -4014,6 +4347,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _submittedAt = source._submittedAt
       _endedAt = source._endedAt
       _renderingSince = source._renderingSince
+      _usage = source._usage
     }
   }
 
@@ -4065,6 +4399,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 41: try { try decoder.decodeSingularInt64Field(value: &_storage._endedAt) }()
         case 42: try { try decoder.decodeSingularInt64Field(value: &_storage._renderingSince) }()
         case 50: try { try decoder.decodeSingularStringField(value: &_storage._trace) }()
+        case 51: try { try decoder.decodeRepeatedMessageField(value: &_storage._usage) }()
         default: break
         }
       }
@@ -4176,6 +4511,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._trace.isEmpty {
         try visitor.visitSingularStringField(value: _storage._trace, fieldNumber: 50)
       }
+      if !_storage._usage.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._usage, fieldNumber: 51)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -4218,10 +4556,60 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._submittedAt != rhs_storage._submittedAt {return false}
         if _storage._endedAt != rhs_storage._endedAt {return false}
         if _storage._renderingSince != rhs_storage._renderingSince {return false}
+        if _storage._usage != rhs_storage._usage {return false}
         return true
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_WorkerUsage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".WorkerUsage"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}worker\0\u{3}worker_name\0\u{1}attempts\0\u{1}usage\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.worker) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.workerName) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.attempts) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._usage) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.worker.isEmpty {
+      try visitor.visitSingularStringField(value: self.worker, fieldNumber: 1)
+    }
+    if !self.workerName.isEmpty {
+      try visitor.visitSingularStringField(value: self.workerName, fieldNumber: 2)
+    }
+    if self.attempts != 0 {
+      try visitor.visitSingularUInt32Field(value: self.attempts, fieldNumber: 3)
+    }
+    try { if let v = self._usage {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_WorkerUsage, rhs: Sheaf_WorkerUsage) -> Bool {
+    if lhs.worker != rhs.worker {return false}
+    if lhs.workerName != rhs.workerName {return false}
+    if lhs.attempts != rhs.attempts {return false}
+    if lhs._usage != rhs._usage {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4466,99 +4854,195 @@ nonisolated extension Sheaf_MediaDamage.Place: SwiftProtobuf.Message, SwiftProto
 
 nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".TaskStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{2}\u{2}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{2}\u{3}cached\0\u{3}backup_worker\0\u{1}state\0\u{3}ended_attempts\0\u{1}label\0\u{3}worker_name\0\u{3}backup_worker_name\0\u{3}ran_milliseconds\0\u{c}\u{3}\u{1}\u{c}\u{9}\u{1}\u{c}\u{a}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{2}\u{2}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{2}\u{3}cached\0\u{3}backup_worker\0\u{1}state\0\u{3}ended_attempts\0\u{1}label\0\u{3}worker_name\0\u{3}backup_worker_name\0\u{3}ran_milliseconds\0\u{4}\u{c}granted_at\0\u{3}ended_at\0\u{1}usage\0\u{1}boundary\0\u{c}\u{3}\u{1}\u{c}\u{9}\u{1}\u{c}\u{a}\u{1}")
+
+  fileprivate class _StorageClass {
+    var _task: String = String()
+    var _kind: Sheaf_TaskKind = .unspecified
+    var _state: Sheaf_TaskState = .unspecified
+    var _ordinal: UInt32 = 0
+    var _epoch: Int64 = 0
+    var _worker: String = String()
+    var _done: UInt64 = 0
+    var _work: UInt64 = 0
+    var _cached: Bool = false
+    var _backupWorker: String = String()
+    var _endedAttempts: [Sheaf_Attempt] = []
+    var _label: String = String()
+    var _workerName: String = String()
+    var _backupWorkerName: String = String()
+    var _ranMilliseconds: Int64 = 0
+    var _grantedAt: Int64? = nil
+    var _endedAt: Int64? = nil
+    var _usage: Sheaf_AttemptUsage? = nil
+    var _boundary: String = String()
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _task = source._task
+      _kind = source._kind
+      _state = source._state
+      _ordinal = source._ordinal
+      _epoch = source._epoch
+      _worker = source._worker
+      _done = source._done
+      _work = source._work
+      _cached = source._cached
+      _backupWorker = source._backupWorker
+      _endedAttempts = source._endedAttempts
+      _label = source._label
+      _workerName = source._workerName
+      _backupWorkerName = source._backupWorkerName
+      _ranMilliseconds = source._ranMilliseconds
+      _grantedAt = source._grantedAt
+      _endedAt = source._endedAt
+      _usage = source._usage
+      _boundary = source._boundary
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.task) }()
-      case 2: try { try decoder.decodeSingularEnumField(value: &self.kind) }()
-      case 4: try { try decoder.decodeSingularUInt32Field(value: &self.ordinal) }()
-      case 5: try { try decoder.decodeSingularInt64Field(value: &self.epoch) }()
-      case 6: try { try decoder.decodeSingularStringField(value: &self.worker) }()
-      case 7: try { try decoder.decodeSingularUInt64Field(value: &self.done) }()
-      case 8: try { try decoder.decodeSingularUInt64Field(value: &self.work) }()
-      case 11: try { try decoder.decodeSingularBoolField(value: &self.cached) }()
-      case 12: try { try decoder.decodeSingularStringField(value: &self.backupWorker) }()
-      case 13: try { try decoder.decodeSingularEnumField(value: &self.state) }()
-      case 14: try { try decoder.decodeRepeatedMessageField(value: &self.endedAttempts) }()
-      case 15: try { try decoder.decodeSingularStringField(value: &self.label) }()
-      case 16: try { try decoder.decodeSingularStringField(value: &self.workerName) }()
-      case 17: try { try decoder.decodeSingularStringField(value: &self.backupWorkerName) }()
-      case 18: try { try decoder.decodeSingularInt64Field(value: &self.ranMilliseconds) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._task) }()
+        case 2: try { try decoder.decodeSingularEnumField(value: &_storage._kind) }()
+        case 4: try { try decoder.decodeSingularUInt32Field(value: &_storage._ordinal) }()
+        case 5: try { try decoder.decodeSingularInt64Field(value: &_storage._epoch) }()
+        case 6: try { try decoder.decodeSingularStringField(value: &_storage._worker) }()
+        case 7: try { try decoder.decodeSingularUInt64Field(value: &_storage._done) }()
+        case 8: try { try decoder.decodeSingularUInt64Field(value: &_storage._work) }()
+        case 11: try { try decoder.decodeSingularBoolField(value: &_storage._cached) }()
+        case 12: try { try decoder.decodeSingularStringField(value: &_storage._backupWorker) }()
+        case 13: try { try decoder.decodeSingularEnumField(value: &_storage._state) }()
+        case 14: try { try decoder.decodeRepeatedMessageField(value: &_storage._endedAttempts) }()
+        case 15: try { try decoder.decodeSingularStringField(value: &_storage._label) }()
+        case 16: try { try decoder.decodeSingularStringField(value: &_storage._workerName) }()
+        case 17: try { try decoder.decodeSingularStringField(value: &_storage._backupWorkerName) }()
+        case 18: try { try decoder.decodeSingularInt64Field(value: &_storage._ranMilliseconds) }()
+        case 30: try { try decoder.decodeSingularInt64Field(value: &_storage._grantedAt) }()
+        case 31: try { try decoder.decodeSingularInt64Field(value: &_storage._endedAt) }()
+        case 32: try { try decoder.decodeSingularMessageField(value: &_storage._usage) }()
+        case 33: try { try decoder.decodeSingularStringField(value: &_storage._boundary) }()
+        default: break
+        }
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    if !self.task.isEmpty {
-      try visitor.visitSingularStringField(value: self.task, fieldNumber: 1)
-    }
-    if self.kind != .unspecified {
-      try visitor.visitSingularEnumField(value: self.kind, fieldNumber: 2)
-    }
-    if self.ordinal != 0 {
-      try visitor.visitSingularUInt32Field(value: self.ordinal, fieldNumber: 4)
-    }
-    if self.epoch != 0 {
-      try visitor.visitSingularInt64Field(value: self.epoch, fieldNumber: 5)
-    }
-    if !self.worker.isEmpty {
-      try visitor.visitSingularStringField(value: self.worker, fieldNumber: 6)
-    }
-    if self.done != 0 {
-      try visitor.visitSingularUInt64Field(value: self.done, fieldNumber: 7)
-    }
-    if self.work != 0 {
-      try visitor.visitSingularUInt64Field(value: self.work, fieldNumber: 8)
-    }
-    if self.cached != false {
-      try visitor.visitSingularBoolField(value: self.cached, fieldNumber: 11)
-    }
-    if !self.backupWorker.isEmpty {
-      try visitor.visitSingularStringField(value: self.backupWorker, fieldNumber: 12)
-    }
-    if self.state != .unspecified {
-      try visitor.visitSingularEnumField(value: self.state, fieldNumber: 13)
-    }
-    if !self.endedAttempts.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.endedAttempts, fieldNumber: 14)
-    }
-    if !self.label.isEmpty {
-      try visitor.visitSingularStringField(value: self.label, fieldNumber: 15)
-    }
-    if !self.workerName.isEmpty {
-      try visitor.visitSingularStringField(value: self.workerName, fieldNumber: 16)
-    }
-    if !self.backupWorkerName.isEmpty {
-      try visitor.visitSingularStringField(value: self.backupWorkerName, fieldNumber: 17)
-    }
-    if self.ranMilliseconds != 0 {
-      try visitor.visitSingularInt64Field(value: self.ranMilliseconds, fieldNumber: 18)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if !_storage._task.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._task, fieldNumber: 1)
+      }
+      if _storage._kind != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._kind, fieldNumber: 2)
+      }
+      if _storage._ordinal != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._ordinal, fieldNumber: 4)
+      }
+      if _storage._epoch != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._epoch, fieldNumber: 5)
+      }
+      if !_storage._worker.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._worker, fieldNumber: 6)
+      }
+      if _storage._done != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._done, fieldNumber: 7)
+      }
+      if _storage._work != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._work, fieldNumber: 8)
+      }
+      if _storage._cached != false {
+        try visitor.visitSingularBoolField(value: _storage._cached, fieldNumber: 11)
+      }
+      if !_storage._backupWorker.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._backupWorker, fieldNumber: 12)
+      }
+      if _storage._state != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._state, fieldNumber: 13)
+      }
+      if !_storage._endedAttempts.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._endedAttempts, fieldNumber: 14)
+      }
+      if !_storage._label.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._label, fieldNumber: 15)
+      }
+      if !_storage._workerName.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._workerName, fieldNumber: 16)
+      }
+      if !_storage._backupWorkerName.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._backupWorkerName, fieldNumber: 17)
+      }
+      if _storage._ranMilliseconds != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._ranMilliseconds, fieldNumber: 18)
+      }
+      try { if let v = _storage._grantedAt {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 30)
+      } }()
+      try { if let v = _storage._endedAt {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 31)
+      } }()
+      try { if let v = _storage._usage {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 32)
+      } }()
+      if !_storage._boundary.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._boundary, fieldNumber: 33)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Sheaf_TaskStatus, rhs: Sheaf_TaskStatus) -> Bool {
-    if lhs.task != rhs.task {return false}
-    if lhs.kind != rhs.kind {return false}
-    if lhs.state != rhs.state {return false}
-    if lhs.ordinal != rhs.ordinal {return false}
-    if lhs.epoch != rhs.epoch {return false}
-    if lhs.worker != rhs.worker {return false}
-    if lhs.done != rhs.done {return false}
-    if lhs.work != rhs.work {return false}
-    if lhs.cached != rhs.cached {return false}
-    if lhs.backupWorker != rhs.backupWorker {return false}
-    if lhs.endedAttempts != rhs.endedAttempts {return false}
-    if lhs.label != rhs.label {return false}
-    if lhs.workerName != rhs.workerName {return false}
-    if lhs.backupWorkerName != rhs.backupWorkerName {return false}
-    if lhs.ranMilliseconds != rhs.ranMilliseconds {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._task != rhs_storage._task {return false}
+        if _storage._kind != rhs_storage._kind {return false}
+        if _storage._state != rhs_storage._state {return false}
+        if _storage._ordinal != rhs_storage._ordinal {return false}
+        if _storage._epoch != rhs_storage._epoch {return false}
+        if _storage._worker != rhs_storage._worker {return false}
+        if _storage._done != rhs_storage._done {return false}
+        if _storage._work != rhs_storage._work {return false}
+        if _storage._cached != rhs_storage._cached {return false}
+        if _storage._backupWorker != rhs_storage._backupWorker {return false}
+        if _storage._endedAttempts != rhs_storage._endedAttempts {return false}
+        if _storage._label != rhs_storage._label {return false}
+        if _storage._workerName != rhs_storage._workerName {return false}
+        if _storage._backupWorkerName != rhs_storage._backupWorkerName {return false}
+        if _storage._ranMilliseconds != rhs_storage._ranMilliseconds {return false}
+        if _storage._grantedAt != rhs_storage._grantedAt {return false}
+        if _storage._endedAt != rhs_storage._endedAt {return false}
+        if _storage._usage != rhs_storage._usage {return false}
+        if _storage._boundary != rhs_storage._boundary {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4566,63 +5050,125 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Sheaf_Attempt: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Attempt"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}epoch\0\u{1}worker\0\u{1}end\0\u{1}message\0\u{1}process\0\u{3}worker_name\0\u{3}ran_milliseconds\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}epoch\0\u{1}worker\0\u{1}end\0\u{1}message\0\u{1}process\0\u{3}worker_name\0\u{3}ran_milliseconds\0\u{4}\u{d}ended_at\0\u{1}usage\0")
+
+  fileprivate class _StorageClass {
+    var _epoch: Int64 = 0
+    var _worker: String = String()
+    var _end: Sheaf_AttemptEnd = .unspecified
+    var _message: String = String()
+    var _process: Sheaf_ProcessEnd? = nil
+    var _workerName: String = String()
+    var _ranMilliseconds: Int64 = 0
+    var _endedAt: Int64? = nil
+    var _usage: Sheaf_AttemptUsage? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _epoch = source._epoch
+      _worker = source._worker
+      _end = source._end
+      _message = source._message
+      _process = source._process
+      _workerName = source._workerName
+      _ranMilliseconds = source._ranMilliseconds
+      _endedAt = source._endedAt
+      _usage = source._usage
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularInt64Field(value: &self.epoch) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.worker) }()
-      case 3: try { try decoder.decodeSingularEnumField(value: &self.end) }()
-      case 4: try { try decoder.decodeSingularStringField(value: &self.message) }()
-      case 5: try { try decoder.decodeSingularMessageField(value: &self._process) }()
-      case 6: try { try decoder.decodeSingularStringField(value: &self.workerName) }()
-      case 7: try { try decoder.decodeSingularInt64Field(value: &self.ranMilliseconds) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularInt64Field(value: &_storage._epoch) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._worker) }()
+        case 3: try { try decoder.decodeSingularEnumField(value: &_storage._end) }()
+        case 4: try { try decoder.decodeSingularStringField(value: &_storage._message) }()
+        case 5: try { try decoder.decodeSingularMessageField(value: &_storage._process) }()
+        case 6: try { try decoder.decodeSingularStringField(value: &_storage._workerName) }()
+        case 7: try { try decoder.decodeSingularInt64Field(value: &_storage._ranMilliseconds) }()
+        case 20: try { try decoder.decodeSingularInt64Field(value: &_storage._endedAt) }()
+        case 21: try { try decoder.decodeSingularMessageField(value: &_storage._usage) }()
+        default: break
+        }
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    if self.epoch != 0 {
-      try visitor.visitSingularInt64Field(value: self.epoch, fieldNumber: 1)
-    }
-    if !self.worker.isEmpty {
-      try visitor.visitSingularStringField(value: self.worker, fieldNumber: 2)
-    }
-    if self.end != .unspecified {
-      try visitor.visitSingularEnumField(value: self.end, fieldNumber: 3)
-    }
-    if !self.message.isEmpty {
-      try visitor.visitSingularStringField(value: self.message, fieldNumber: 4)
-    }
-    try { if let v = self._process {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
-    } }()
-    if !self.workerName.isEmpty {
-      try visitor.visitSingularStringField(value: self.workerName, fieldNumber: 6)
-    }
-    if self.ranMilliseconds != 0 {
-      try visitor.visitSingularInt64Field(value: self.ranMilliseconds, fieldNumber: 7)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if _storage._epoch != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._epoch, fieldNumber: 1)
+      }
+      if !_storage._worker.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._worker, fieldNumber: 2)
+      }
+      if _storage._end != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._end, fieldNumber: 3)
+      }
+      if !_storage._message.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._message, fieldNumber: 4)
+      }
+      try { if let v = _storage._process {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+      } }()
+      if !_storage._workerName.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._workerName, fieldNumber: 6)
+      }
+      if _storage._ranMilliseconds != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._ranMilliseconds, fieldNumber: 7)
+      }
+      try { if let v = _storage._endedAt {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 20)
+      } }()
+      try { if let v = _storage._usage {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Sheaf_Attempt, rhs: Sheaf_Attempt) -> Bool {
-    if lhs.epoch != rhs.epoch {return false}
-    if lhs.worker != rhs.worker {return false}
-    if lhs.end != rhs.end {return false}
-    if lhs.message != rhs.message {return false}
-    if lhs._process != rhs._process {return false}
-    if lhs.workerName != rhs.workerName {return false}
-    if lhs.ranMilliseconds != rhs.ranMilliseconds {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._epoch != rhs_storage._epoch {return false}
+        if _storage._worker != rhs_storage._worker {return false}
+        if _storage._end != rhs_storage._end {return false}
+        if _storage._message != rhs_storage._message {return false}
+        if _storage._process != rhs_storage._process {return false}
+        if _storage._workerName != rhs_storage._workerName {return false}
+        if _storage._ranMilliseconds != rhs_storage._ranMilliseconds {return false}
+        if _storage._endedAt != rhs_storage._endedAt {return false}
+        if _storage._usage != rhs_storage._usage {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

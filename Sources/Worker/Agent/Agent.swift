@@ -51,7 +51,7 @@ struct Agent: Sendable {
     // each task.
     let (occurrences, post) = AsyncStream.makeStream(of: Occurrence.self)
     (self.occurrences, self.post) = (occurrences, post)
-    coordinatorContent = CoordinatorContent { post.yield(.event(.fetched)) }
+    coordinatorContent = CoordinatorContent()
   }
 
   /// Ends the agent when the running tasks are done, or the time for that is over.

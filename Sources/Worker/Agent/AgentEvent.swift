@@ -29,8 +29,10 @@ struct TaskGrant: Sendable, Hashable {
 /// What a finished task is published as.
 struct TaskResult: Sendable, Hashable {
   var content: Content
-  /// The user and system time of the task process. From 0.
-  var cpuMilliseconds: Int64
+  /// How its process ended. Nil: that is not known.
+  var process: ProcessEnd?
+  /// What the attempt took, until it was sent.
+  var usage = AttemptUsage()
   /// The damaged media that the result shows, as JSON of `ShownDamage`; empty if there are none.
   var damage: [UInt8] = []
 }
@@ -64,13 +66,14 @@ enum AgentEvent: Sendable, Hashable {
   case progressed(RunID, done: UInt64, moved: UInt64)
   /// The agent has opened, read or digested something for the run.
   case moved(RunID)
-  /// Bytes of content came from the coordinator.
-  case fetched
+  /// So many bytes of content came from the coordinator for the run.
+  case fetched(RunID, bytes: Int)
   case entered(RunID, RunPhase)
   case ended(RunID, RunEnd)
   /// How many bytes of the result the coordinator has.
   case uploading(RunID, bytes: UInt64)
-  case uploaded(RunID)
+  /// The coordinator has the result. Of its bytes so many were sent.
+  case uploaded(RunID, bytes: UInt64 = 0)
   /// The coordinator cannot take the result for now.
   case uploadPostponed(RunID)
   case uploadFailed(RunID, String)
@@ -89,8 +92,17 @@ enum AgentEvent: Sendable, Hashable {
 enum RunEnd: Sendable, Hashable {
   case made(TaskResult)
   case failed(TaskFailure)
-  /// The agent ended it. Nil if the process's end is not known.
+  /// The agent ended it.
   case killed(ProcessEnd?)
+
+  /// Nil if it is not known.
+  var process: ProcessEnd? {
+    switch self {
+    case .made(let result): result.process
+    case .killed(let process): process
+    case .failed(let failure): failure.process
+    }
+  }
 }
 
 /// What an agent does about an event. The effects of one event are carried out in order.

@@ -53,8 +53,8 @@ extension AgentEffect {
           $0.lease = lease.message
           $0.digest = Data(result.content.digest.bytes)
           $0.size = UInt64(result.content.size)
-          $0.cpuMilliseconds = UInt64(clamping: result.cpuMilliseconds)
           $0.damage = Data(result.damage)
+          $0.usage = result.usage.message
         })
     case .sendFailure(let lease, let failure):
       .failure(
@@ -64,6 +64,7 @@ extension AgentEffect {
           $0.message = failure.message
           if let process = failure.process { $0.process = process.message }
           if let digest = failure.damagedInput { $0.damagedInput = Data(digest.bytes) }
+          $0.usage = failure.usage.message
         })
     case .disconnect, .start, .kill, .upload, .discard, .leave: nil
     }

@@ -38,7 +38,11 @@ struct AgentRun: Sendable {
 
   let id: RunID
   let grant: TaskGrant
-  var stage: Stage
+  private(set) var stage: Stage
+  /// When it entered the stage.
+  private var since: Duration
+  /// What it took up to the stage that it is in.
+  var usage = AttemptUsage()
   /// Frames, samples or bytes done; beyond the work, bytes uploaded.
   var done: UInt64 = 0
   /// Rises with any forward movement.
@@ -50,10 +54,40 @@ struct AgentRun: Sendable {
   private var processMoved: UInt64 = 0
   private var nextUploadWait = Self.uploadWaits.first
 
-  init(id: RunID, grant: TaskGrant, stage: Stage) {
+  /// A run that was granted at `now`.
+  init(id: RunID, grant: TaskGrant, at now: Duration) {
     self.id = id
     self.grant = grant
+    stage = .queued
+    since = now
+  }
+
+  /// Goes to another stage, and adds the time in the present one to what it takes.
+  mutating func enter(_ stage: Stage, at now: Duration) {
+    usage = usage(at: now)
+    since = now
     self.stage = stage
+  }
+
+  /// What it took until now.
+  func usage(at now: Duration) -> AttemptUsage {
+    var usage = usage
+    let time = now - since
+    switch stage {
+    case .queued: usage.wait += time
+    case .working(.executing), .hung, .stopping: usage.render += time
+    case .working(.preparing), .working(.waiting), .working(.verifying): usage.fetch += time
+    case .uploading, .postponed, .publishing: usage.upload += time
+    // How long the coordinator takes to answer a failure is none of it.
+    case .failing: break
+    }
+    return usage
+  }
+
+  /// Takes over how its process ended, as far as that is known.
+  mutating func take(_ process: ProcessEnd?) {
+    guard let process else { return }
+    (usage.cpu, usage.peakBytes) = (.milliseconds(process.cpuMilliseconds), process.peakBytes)
   }
 
   var lease: Lease { grant.lease }

@@ -112,29 +112,30 @@ struct AgentState: Sendable {
       return take(grant, at: now)
     case .heartbeatAnswered(let cancelled):
       connection?.lastHeard = now
-      return cancelled.flatMap { cancel($0) }
+      return cancelled.flatMap { cancel($0, at: now) }
     case .publishAnswered(let lease, let outcome):
       connection?.lastHeard = now
-      return conclude(lease, outcome)
+      return conclude(lease, outcome, at: now)
     case .failureAnswered(let lease):
       connection?.lastHeard = now
-      return acknowledge(lease)
+      return acknowledge(lease, at: now)
     case .progressed, .moved, .fetched, .entered, .uploading:
       record(event, at: now)
       return []
-    case .ended(let id, let end): return self.end(id, end)
-    case .uploaded(let id):
+    case .ended(let id, let end): return self.end(id, end, at: now)
+    case .uploaded(let id, let bytes):
       guard let index = index(of: id), case .uploading(let result, let triesLeft) = runs[index].stage else { return [] }
-      runs[index].stage = .publishing(result, triesLeft: triesLeft)
-      return connection == nil ? [] : [.sendPublish(runs[index].lease, result)]
+      runs[index].enter(.publishing(result, triesLeft: triesLeft), at: now)
+      runs[index].usage.uploadedBytes += Int64(clamping: bytes)
+      return connection == nil ? [] : [publish(runs[index], result, at: now)]
     case .uploadPostponed(let id):
       guard let index = index(of: id), case .uploading(let result, let triesLeft) = runs[index].stage else { return [] }
       let wait = runs[index].uploadWait()
-      runs[index].stage = .postponed(result, triesLeft: triesLeft, until: now + wait)
+      runs[index].enter(.postponed(result, triesLeft: triesLeft, until: now + wait), at: now)
       return []
     case .uploadFailed(let id, let reason):
       guard let index = index(of: id), case .uploading = runs[index].stage else { return [] }
-      return giveUp(index, TaskFailure(.released, "the result could not be uploaded: \(reason)"))
+      return giveUp(index, TaskFailure(.released, "the result could not be uploaded: \(reason)"), at: now)
     case .paused(let reason):
       let isChange = (paused == nil) != (reason == nil)
       paused = reason
@@ -165,24 +166,24 @@ struct AgentState: Sendable {
   private mutating func take(_ grant: TaskGrant, at now: Duration) -> [AgentEffect] {
     guard let connection else { return [] }
     self.connection?.advertisedSlots = max(0, connection.advertisedSlots - 1)
-    runs.append(AgentRun(id: RunID(number: nextRun), grant: grant, stage: .queued))
+    runs.append(AgentRun(id: RunID(number: nextRun), grant: grant, at: now))
     nextRun += 1
-    if departure != nil { return refuse(runs.count - 1, Self.shutdownMessage) }
+    if departure != nil { return refuse(runs.count - 1, Self.shutdownMessage, at: now) }
     // A grant may cross with a heartbeat once; more grants than that are a mistake of the coordinator.
     guard runs.count(where: { $0.stage == .queued }) <= settings.slots else {
-      return refuse(runs.count - 1, "no slot is free")
+      return refuse(runs.count - 1, "no slot is free", at: now)
     }
     return []
   }
 
-  private mutating func refuse(_ index: Int, _ reason: String) -> [AgentEffect] {
-    giveUp(index, TaskFailure(.released, reason))
+  private mutating func refuse(_ index: Int, _ reason: String, at now: Duration) -> [AgentEffect] {
+    giveUp(index, TaskFailure(.released, reason), at: now)
   }
 
   private mutating func startQueued(at now: Duration) -> [AgentEffect] {
     var effects: [AgentEffect] = []
     while idleSlots > 0, let index = runs.firstIndex(where: { $0.stage == .queued }) {
-      runs[index].stage = .working(.preparing)
+      runs[index].enter(.working(.preparing), at: now)
       runs[index].move(at: now)
       effects.append(.start(runs[index].id, runs[index].grant))
     }
@@ -195,13 +196,14 @@ struct AgentState: Sendable {
     case .progressed(let id, let done, let moved):
       updateWorking(id) { run, _ in run.report(done: done, moved: moved, at: now) }
     case .moved(let id): updateWorking(id) { run, _ in run.move(at: now) }
-    case .fetched:
+    case .fetched(let id, let bytes):
+      if let index = index(of: id) { runs[index].usage.fetchedBytes += Int64(bytes) }
       // Whose bytes came does not matter: the others' come next.
       for index in runs.indices where runs[index].stage == .working(.waiting) { runs[index].move(at: now) }
     case .entered(let id, let phase):
       updateWorking(id) { run, last in
         if phase != last { run.move(at: now) }
-        run.stage = .working(phase)
+        run.enter(.working(phase), at: now)
       }
     case .uploading(let id, let bytes):
       guard let index = index(of: id), case .uploading = runs[index].stage else { return }
@@ -212,65 +214,72 @@ struct AgentState: Sendable {
     }
   }
 
-  private mutating func end(_ id: RunID, _ end: RunEnd) -> [AgentEffect] {
+  private mutating func end(_ id: RunID, _ end: RunEnd, at now: Duration) -> [AgentEffect] {
     guard let index = index(of: id) else { return [] }
+    runs[index].take(end.process)
     switch (runs[index].stage, end) {
     case (.working, _): break
     case (.hung(var failure), .killed(let process)):
       failure.process = process
-      return giveUp(index, failure)
+      return giveUp(index, failure, at: now)
     // It ended by itself before it was killed.
     case (.hung, _): break
     case (.failing(let failure, hasProcess: true), _):
-      runs[index].stage = .failing(failure, hasProcess: false)
+      runs[index].enter(.failing(failure, hasProcess: false), at: now)
       return [.discard(id)]
     default: return remove(index)
     }
     switch end {
     case .made(let result):
-      runs[index].stage = .uploading(result, triesLeft: Self.uploadTries - 1)
+      runs[index].enter(.uploading(result, triesLeft: Self.uploadTries - 1), at: now)
       runs[index].done = runs[index].grant.work
       return connection == nil ? [] : [.upload(id)]
-    case .failed(let failure): return giveUp(index, failure)
+    case .failed(let failure): return giveUp(index, failure, at: now)
     case .killed(let process):
-      return giveUp(index, TaskFailure(.crashed, "the task process was ended", process: process))
+      return giveUp(index, TaskFailure(.crashed, "the task process was ended", process: process), at: now)
     }
   }
 
-  private mutating func conclude(_ lease: Lease, _ outcome: PublishAnswer) -> [AgentEffect] {
+  private func publish(_ run: AgentRun, _ result: TaskResult, at now: Duration) -> AgentEffect {
+    var result = result
+    result.usage = run.usage(at: now)
+    return .sendPublish(run.lease, result)
+  }
+
+  private mutating func conclude(_ lease: Lease, _ outcome: PublishAnswer, at now: Duration) -> [AgentEffect] {
     guard let index = runs.firstIndex(where: { $0.lease == lease }),
       case .publishing(let result, let triesLeft) = runs[index].stage
     else { return [] }
     switch outcome {
     case .published, .stale: return remove(index)
     case .missingContent where triesLeft > 0:
-      runs[index].stage = .uploading(result, triesLeft: triesLeft - 1)
+      runs[index].enter(.uploading(result, triesLeft: triesLeft - 1), at: now)
       return [.upload(runs[index].id)]
     case .missingContent:
       let message = "the coordinator does not have the result, which was uploaded \(Self.uploadTries) times"
-      return giveUp(index, TaskFailure(.released, message))
+      return giveUp(index, TaskFailure(.released, message), at: now)
     }
   }
 
-  private mutating func acknowledge(_ lease: Lease) -> [AgentEffect] {
+  private mutating func acknowledge(_ lease: Lease, at now: Duration) -> [AgentEffect] {
     guard let index = runs.firstIndex(where: { $0.lease == lease && $0.isHeld }), case .failing = runs[index].stage
     else { return [] }
-    return abandon(index)
+    return abandon(index, at: now)
   }
 
-  private mutating func cancel(_ lease: Lease) -> [AgentEffect] {
+  private mutating func cancel(_ lease: Lease, at now: Duration) -> [AgentEffect] {
     guard let index = runs.firstIndex(where: { $0.lease == lease && $0.isHeld }) else { return [] }
-    return abandon(index)
+    return abandon(index, at: now)
   }
 
   /// Ends a run without a message to the coordinator.
-  private mutating func abandon(_ index: Int) -> [AgentEffect] {
+  private mutating func abandon(_ index: Int, at now: Duration) -> [AgentEffect] {
     switch runs[index].stage {
     case .working:
-      runs[index].stage = .stopping
+      runs[index].enter(.stopping, at: now)
       return [.kill(runs[index].id)]
     case .hung, .failing(_, hasProcess: true):
-      runs[index].stage = .stopping
+      runs[index].enter(.stopping, at: now)
       return []
     case .stopping: return []
     case .failing:
@@ -283,10 +292,14 @@ struct AgentState: Sendable {
 
   /// Ends a run and reports why, again and again until the coordinator acknowledges it.
   /// - Parameter kill: Whether its process, if it has one, is still to be ended.
-  private mutating func giveUp(_ index: Int, _ failure: TaskFailure, kill: Bool = false) -> [AgentEffect] {
+  private mutating func giveUp(
+    _ index: Int, _ failure: TaskFailure, kill: Bool = false, at now: Duration
+  ) -> [AgentEffect] {
     let run = runs[index]
     let hasProcess = kill && run.hasProcess
-    runs[index].stage = .failing(failure, hasProcess: hasProcess)
+    var failure = failure
+    failure.usage = run.usage(at: now)
+    runs[index].enter(.failing(failure, hasProcess: hasProcess), at: now)
     let report: [AgentEffect] = connection == nil ? [] : [.sendFailure(run.lease, failure)]
     if !hasProcess { return report + [.discard(run.id)] }
     if case .working = run.stage { return report + [.kill(run.id)] }
@@ -332,9 +345,9 @@ struct AgentState: Sendable {
       case .working: break
       case .uploading: effects.append(.upload(run.id))
       case .postponed(let result, let triesLeft, _):
-        runs[index].stage = .uploading(result, triesLeft: triesLeft)
+        runs[index].enter(.uploading(result, triesLeft: triesLeft), at: now)
         effects.append(.upload(run.id))
-      case .publishing(let result, _): effects.append(.sendPublish(run.lease, result))
+      case .publishing(let result, _): effects.append(publish(run, result, at: now))
       case .failing(let failure, _): effects.append(.sendFailure(run.lease, failure))
       }
     }
@@ -356,12 +369,12 @@ struct AgentState: Sendable {
       if case .working(let phase) = runs[index].stage,
         let hang = runs[index].hangs(after: hangLimit, isConnected: connection != nil), now >= hang
       {
-        runs[index].stage = .hung(AgentRun.hang(in: phase, limit: hangLimit))
+        runs[index].enter(.hung(AgentRun.hang(in: phase, limit: hangLimit)), at: now)
         effects.append(.kill(runs[index].id))
       } else if connection != nil, case .postponed(let result, let triesLeft, let until) = runs[index].stage,
         now >= until
       {
-        runs[index].stage = .uploading(result, triesLeft: triesLeft)
+        runs[index].enter(.uploading(result, triesLeft: triesLeft), at: now)
         effects.append(.upload(runs[index].id))
       }
     }
@@ -380,7 +393,9 @@ struct AgentState: Sendable {
     guard departure == nil else { return [] }
     departure = .draining(until: now + settings.drainLimit)
     var effects: [AgentEffect] = []
-    for index in runs.indices where runs[index].stage == .queued { effects += refuse(index, Self.shutdownMessage) }
+    for index in runs.indices where runs[index].stage == .queued {
+      effects += refuse(index, Self.shutdownMessage, at: now)
+    }
     return effects + heartbeat(at: now)
   }
 
@@ -392,7 +407,7 @@ struct AgentState: Sendable {
       for index in runs.indices {
         switch runs[index].stage {
         case .stopping, .failing: break
-        default: effects += giveUp(index, TaskFailure(.released, Self.shutdownMessage), kill: true)
+        default: effects += giveUp(index, TaskFailure(.released, Self.shutdownMessage), kill: true, at: now)
         }
       }
     }

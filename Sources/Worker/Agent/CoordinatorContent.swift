@@ -10,12 +10,6 @@ actor CoordinatorContent {
   private var generation = 0
   private var hasEnded = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
-  private let fetched: @Sendable () -> Void
-
-  /// - Parameter fetched: Called whenever content has come.
-  init(fetched: @escaping @Sendable () -> Void) {
-    self.fetched = fetched
-  }
 
   /// Takes the next connection. What waits goes on there.
   func connect(_ exchange: ContentExchange) {
@@ -30,10 +24,17 @@ actor CoordinatorContent {
     resume()
   }
 
-  nonisolated var reader: ContentReader {
-    ContentReader(
-      read: { try await self.read($0, .bytes, offset: $1, length: $2) },
-      readBlocks: { try await self.read($0, .blockDigests, offset: $1, length: $2) })
+  /// - Parameter fetched: Called with the number of bytes whenever some have come.
+  nonisolated func reader(_ fetched: @escaping @Sendable (Int) -> Void) -> ContentReader {
+    @Sendable func read(
+      _ digest: SHA256Digest, _ part: ContentExchange.Part, _ offset: UInt64, _ length: Int
+    ) async throws -> Data {
+      let data = try await self.read(digest, part, offset: offset, length: length)
+      fetched(data.count)
+      return data
+    }
+    return ContentReader(
+      read: { try await read($0, .bytes, $1, $2) }, readBlocks: { try await read($0, .blockDigests, $1, $2) })
   }
 
   /// Reads as `ContentExchange.read` does. Throws `WireError`, but not for a connection that is lost.
@@ -45,9 +46,7 @@ actor CoordinatorContent {
       let exchange = try await exchange(after: used)
       used = generation
       do {
-        let data = try await exchange.read(digest, part, offset: offset, length: length)
-        fetched()
-        return data
+        return try await exchange.read(digest, part, offset: offset, length: length)
       } catch let error as WireError where error.code == .closed {
         try Task.checkCancellation()
       }

@@ -100,8 +100,10 @@ actor RenderTaskExecutor {
       do {
         // The coordinator finds it there, and asks for no bytes.
         if run.isFilm { await sharedStore?.add(product) }
-        try await exchange.upload(product.file, product.content) { [post] in post(.uploading(id, bytes: $0)) }
-        post(.uploaded(id))
+        let sent = try await exchange.upload(product.file, product.content) { [post] in
+          post(.uploading(id, bytes: $0))
+        }
+        post(.uploaded(id, bytes: sent))
       } catch let error as WireError where error.code == .closed {
         // It begins again on the next connection.
       } catch let error as WireError where error.code == .temporary {
@@ -209,7 +211,8 @@ actor RenderTaskExecutor {
     count(1, rangesOf: id)
     Task {
       do {
-        let digests = try await partial.ensure(request.range, from: coordinator.reader)
+        let digests = try await partial.ensure(
+          request.range, from: coordinator.reader { [post] in post(.fetched(id, bytes: $0)) })
         process.reply(to: request, blocks: digests)
       } catch {
         record(error as? ContentError ?? ContentError("\(error)"), of: id)
@@ -271,9 +274,8 @@ actor RenderTaskExecutor {
     switch end.outcome {
     case .made(let product):
       runs[id]?.product = product
-      let result = TaskResult(
-        content: product.content, cpuMilliseconds: end.process?.cpuMilliseconds ?? 0, damage: product.damage)
-      post(.ended(id, .made(result)))
+      post(
+        .ended(id, .made(TaskResult(content: product.content, process: end.process, damage: product.damage))))
     case .failed(var failure):
       if let piece = failure.refusedInput, run.inputs.indices.contains(piece) {
         failure.damagedInput = run.inputs[piece].content.digest

@@ -237,6 +237,10 @@ struct MutantRun {
         $0.cpuMilliseconds = UInt64(bitPattern: number())
         $0.peakBytes = UInt64(bitPattern: number())
       }
+      $0.usage = .with {
+        ($0.waitMilliseconds, $0.cpuMilliseconds) = (UInt64(bitPattern: number()), UInt64(bitPattern: number()))
+        ($0.peakBytes, $0.fetchedBytes) = (UInt64(bitPattern: number()), UInt64(bitPattern: number()))
+      }
     }
     let failure = TaskFailure(message, limit: 4096)
     var task = RenderTask(
@@ -245,13 +249,16 @@ struct MutantRun {
     task.attempts = [
       Attempt(
         epoch: number(), worker: WorkerID("w"), workerName: "", end: failure.end, message: "", process: failure.process,
-        ran: .microseconds(number()))
+        ran: .microseconds(number()), endedAt: .microseconds(number()), usage: failure.usage)
     ]
     task.leases = [
       HeldLease(
         epoch: number(), worker: WorkerID("w"), workerName: "", session: SessionID(number()), progress: number(),
-        ran: .microseconds(number()))
+        grantedAt: .microseconds(number()), ran: .microseconds(number()))
     ]
+    task.publisher = Publisher(
+      worker: WorkerID("w"), workerName: "", took: .microseconds(number()), publishedAt: .microseconds(number()),
+      usage: failure.usage)
     let status = TaskStatus(Sheaf_TaskStatus(TaskStatus(task)))
     _ = try JSONCoding.encoder.encode(status)
     _ = Sheaf_TaskStatus(status)

@@ -159,6 +159,7 @@ struct MutantPeer: Sendable {
           $0.peakBytes = 1 << 20
           $0.log = "log"
         }
+        $0.usage = .with { ($0.cpuMilliseconds, $0.fetchedBytes) = (100, 7) }
       })
     return [heartbeat, Bool.random(using: &random) ? publish : failure]
   }

@@ -20,7 +20,7 @@ enum Operation: Sendable {
   case markFetched(JobID)
   case claim(build: String, [Holder])
   case renew([Renewal])
-  case publish(Lease, Holder, Content)
+  case publish(Lease, Holder, Content, AttemptUsage?)
   case failLease(Lease, Holder, TaskFailure)
   case disconnect(Holder)
   case expire
@@ -69,8 +69,8 @@ enum Operation: Sendable {
         return .plain("fetched")
       case .claim(let build, let slots): return .granted(try await farm.store.claim(build: build, slots: slots))
       case .renew(let renewals): return .notRenewed(try await farm.store.renew(renewals))
-      case .publish(let lease, let holder, let result):
-        return .plain("\(try await farm.store.publish(lease, holder: holder, result: result))")
+      case .publish(let lease, let holder, let result, let usage):
+        return .plain("\(try await farm.store.publish(lease, holder: holder, result: result, usage: usage))")
       case .failLease(let lease, let holder, let failure):
         return .plain("failed task \(try await farm.store.fail(lease, holder: holder, failure: failure))")
       case .disconnect(let holder):
@@ -141,6 +141,7 @@ struct Visible: Equatable {
   /// Those that filters select.
   var selected: [JobID]
   var tasks: [[RenderTask]]
+  var usage: [[WorkerUsage]]
   var contents: Set<SHA256Digest>
   var toRebind: [JobID]
   var toPlan: [JobID]
@@ -167,12 +168,14 @@ struct Visible: Equatable {
     }
     jobs = []
     tasks = []
+    usage = []
     for summary in summaries {
       guard let job = try await store.job(summary.job.id), try await store.summary(of: job.id) == summary else {
         throw JobStoreError(.internal, "job \(summary.job.id) is not as it is listed: \(summary)")
       }
       jobs.append(job)
       tasks.append(try await store.tasks(of: job.id))
+      usage.append(try await store.usage(of: job.id))
     }
     let digests = try await store.contentsInUse(keepingResults: .seconds(60))
     contents = Set(digests)
@@ -256,6 +259,7 @@ struct Visible: Equatable {
     for (left, right) in zip(tasks.joined(), other.tasks.joined()) where left != right { return "\(left)\n\(right)" }
     for (left, right) in zip(jobs, other.jobs) where left != right { return "\(left)\n\(right)" }
     for (left, right) in zip(summaries, other.summaries) where left != right { return "\(left)\n\(right)" }
+    for (left, right) in zip(usage, other.usage) where left != right { return "\(left)\n\(right)" }
     if counts != other.counts { return "\(counts)\n\(other.counts)" }
     if workers != other.workers { return "\(workers)\n\(other.workers)" }
     for (left, right) in zip(events, other.events) where left != right { return "\(left)\n\(right)" }

@@ -19,9 +19,10 @@ extension NewTask {
     inputs: [Content] = [], cached: Content? = nil
   ) -> NewTask {
     NewTask(
-      kind: kind, label: "label \(number)", payload: Array("\(kind.rawValue) \(number)".utf8), inputs: inputs,
-      fingerprint: digest(0xf000 + number), cost: cost, work: work ?? (kind == .stitch ? 0 : 100), memory: memory,
-      cached: cached)
+      kind: kind, label: "label \(number)", boundary: kind == .video ? "boundary \(number)\0" : "",
+      payload: Array("\(kind.rawValue) \(number)".utf8), inputs: inputs,
+      fingerprint: digest(0xf000 + number), cost: cost, work: work ?? (kind == .stitch ? 0 : 100),
+      duration: kind == .video ? .microseconds(4_004_000) : .zero, memory: memory, cached: cached)
   }
 }
 
@@ -68,6 +69,17 @@ extension ProcessEnd {
     exitCode: 0, signal: 9, cpuMilliseconds: 1_250, peakBytes: 3 << 30, log: "decoding\nout of memory")
 }
 
+extension AttemptUsage {
+  static func sample(_ number: Int64) -> AttemptUsage {
+    var usage = AttemptUsage()
+    (usage.wait, usage.fetch) = (.microseconds(number), .milliseconds(20 + number))
+    (usage.render, usage.upload) = (.microseconds(3_000_001), .milliseconds(4))
+    usage.cpu = .milliseconds(5_555 * number)
+    (usage.peakBytes, usage.fetchedBytes, usage.uploadedBytes) = (6 << 20 + number, 7_777 * number, 8)
+    return usage
+  }
+}
+
 extension JobStore {
   /// A job that is rendering: tasks of the plan, then a stitch task.
   func submitRendering(_ id: String, priority: Int32 = 0, tasks: [NewTask], build: String = "b1") async throws {
@@ -88,6 +100,10 @@ extension JobStore {
 
   func publish(_ lease: Lease, worker: WorkerID, result: Content) async throws -> PublishOutcome {
     try await publish(lease, holder: worker.holder, result: result)
+  }
+
+  func publish(_ lease: Lease, holder: Holder, result: Content) async throws -> PublishOutcome {
+    try await publish(lease, holder: holder, result: result, usage: nil)
   }
 
   func fail(_ lease: Lease, worker: WorkerID, failure: TaskFailure) async throws -> Bool {
@@ -154,8 +170,17 @@ extension RenderTask {
   var held: [HeldLease] {
     leases.map { lease in
       var lease = lease
-      lease.ran = .zero
+      (lease.ran, lease.grantedAt) = (.zero, .zero)
       return lease
+    }
+  }
+
+  /// The attempts that ended without a result, whenever they ended.
+  var past: [Attempt] {
+    attempts.map { attempt in
+      var attempt = attempt
+      attempt.endedAt = nil
+      return attempt
     }
   }
 

@@ -6,13 +6,17 @@ import TestPrograms
 /// Makes random operations, valid and invalid, from what is visible of a farm.
 struct TraceMaker {
   private var random: SeededRandom
+  private var usages: SeededRandom
   private var submitted = 0
   private var leases: [Lease] = []
   private let workers: [(id: WorkerID, build: String)] = [
     (.anna, "b1"), (.bert, "b1"), (.carl, "b1"), (WorkerID("dora"), "b2"),
   ]
 
-  init(seed: UInt64) { random = SeededRandom(seed: seed) }
+  init(seed: UInt64) {
+    random = SeededRandom(seed: seed)
+    usages = SeededRandom(seed: ~seed)
+  }
 
   mutating func next(_ state: Visible) -> Operation {
     let open = state.jobs.filter { !$0.state.hasEnded }
@@ -153,7 +157,14 @@ struct TraceMaker {
 
   private mutating func publish(_ state: Visible) -> Operation {
     let lease = anyLease(state)
-    return .publish(lease, holder(of: lease, in: state), content(Int.random(in: 1...3, using: &random)))
+    return .publish(lease, holder(of: lease, in: state), content(Int.random(in: 1...3, using: &random)), usage())
+  }
+
+  private mutating func usage() -> AttemptUsage? {
+    if usages.chance(20) { return nil }
+    var usage = AttemptUsage.sample(Int64.random(in: 0...9, using: &usages))
+    if usages.chance(1) { usage.fetchedBytes = .max }
+    return usage
   }
 
   private mutating func fail(_ state: Visible) -> Operation {
@@ -168,6 +179,7 @@ struct TraceMaker {
       failure.process = .sample
       failure.process?.log = "\0"
     }
+    failure.usage = usage()
     return .failLease(lease, holder(of: lease, in: state), failure)
   }
 

@@ -57,7 +57,7 @@ extension TaskGrant {
 }
 
 extension TaskResult {
-  static let any = TaskResult(content: Content(digest: .of([1]), size: 1), cpuMilliseconds: 5)
+  static let any = TaskResult(content: Content(digest: .of([1]), size: 1))
 }
 
 extension TaskFailure {
@@ -65,9 +65,20 @@ extension TaskFailure {
 }
 
 extension [AgentEffect] {
-  /// All but heartbeats.
+  /// All but heartbeats, without what attempts took.
   var actions: [AgentEffect] {
-    filter { if case .sendHeartbeat = $0 { false } else { true } }
+    compactMap { effect in
+      switch effect {
+      case .sendHeartbeat: return nil
+      case .sendPublish(let lease, var result):
+        result.usage = AttemptUsage()
+        return .sendPublish(lease, result)
+      case .sendFailure(let lease, var failure):
+        failure.usage = AttemptUsage()
+        return .sendFailure(lease, failure)
+      default: return effect
+      }
+    }
   }
 
   /// The free slots of the last heartbeat; nil without one.
