@@ -238,7 +238,7 @@ def critical_path(page, farm):
         assert [link[0] for link in path] == [link[0] for link in wanted], (log, path, wanted)
         assert all(abs(a - b) < 1e-6 for link, other in zip(path, wanted) for a, b in zip(link, other)), (path, wanted)
     kinds = [re.sub(r"[ :].*", "", real[link[0]]["label"]) for link in found[-1]]
-    assert len(kinds) > 1 and kinds[-1] == "stitch" and set(kinds) <= {"probe", "frames", "audio", "stitch"}, real
+    assert len(kinds) > 1 and kinds[-1] == "stitch" and set(kinds) <= {"probe", "frames", "audio", "stitch"}, kinds
     assert real[found[-1][-1][0]]["end"] == max(attempt["end"] for attempt in real)
 
 

@@ -27,7 +27,8 @@ def brute_force_path(attempts):
     decisive = [entry for entry in ended if entry[1]["outcome"] not in IDLE]
     if not decisive:
         return []
-    index, attempt = max(decisive, key=lambda entry: entry[1]["end"])
+    ranks = {index: rank for rank, index in enumerate(sorted(range(len(attempts)), key=lambda i: attempts[i]["start"]))}
+    index, attempt = max(decisive, key=lambda entry: (entry[1]["end"], ranks[entry[0]]))
     to = attempt["end"]
     path = []
     while True:
@@ -35,33 +36,34 @@ def brute_force_path(attempts):
         path.insert(0, (index, start, to))
         before = []
         for other, candidate in ended:
-            if candidate["start"] >= attempt["start"]:
+            if ranks[other] >= ranks[index]:
                 continue
             if candidate["worker"] == attempt["worker"] and slot_freed(candidate) <= start + SLACK:
-                before.append((slot_freed(candidate), other))
+                before.append((slot_freed(candidate), ranks[other], other))
             isSame = (candidate["ordinal"], candidate["label"]) == (attempt["ordinal"], attempt["label"])
             isInput = candidate["outcome"] not in IDLE and stage(candidate) < stage(attempt)
             if (isSame or isInput) and candidate["end"] <= attempt["start"]:
-                before.append((candidate["end"], other))
+                before.append((candidate["end"], ranks[other], other))
         if not before:
             return path
-        time, index = max(before)
+        time, _, index = max(before)
         attempt = attempts[index]
         to = min(time, start)
 
 
 def random_attempts(seed):
-    """Attempts of one job at times that all differ."""
+    """Attempts of one job; of some seeds at times that differ, of others at whole seconds, of which many are equal."""
     numbers = random.Random(seed)
+    whole = round if seed % 3 == 0 else float
     labels = [f"probe {name}" for name in "ab"] + ["measuring frames 0..9"] * numbers.randint(0, 1)
     labels += [f"frames {number * 10}..{number * 10 + 9} of a" for number in range(numbers.randint(1, 20))]
     labels += ["audio", "put the film together"]
     attempts = []
     for ordinal, label in enumerate(labels):
         for turn in range(numbers.choice([1, 1, 1, 2])):
-            start = numbers.uniform(0, 20) + 8 * stage({"label": label}) + 5 * turn
-            phases = [numbers.uniform(0, seconds) for seconds in [1, 2, 9, 1]] if numbers.random() < 0.7 else None
-            end = start + (sum(phases) + 0.01 if phases else numbers.uniform(0.1, 9))
+            start = whole(numbers.uniform(0, 20)) + 8 * stage({"label": label}) + 5 * turn
+            phases = [whole(numbers.uniform(0, seconds)) for seconds in [1, 2, 9, 1]] if numbers.random() < 0.7 else None
+            end = start + (sum(phases) + whole(0.01) if phases else whole(numbers.uniform(0, 9)))
             attempts.append({
                 "job": "j", "ordinal": ordinal, "label": label, "worker": numbers.choice("xyz"), "start": start,
                 "end": None if numbers.random() < 0.05 else end, "phases": phases, "lane": 0, "isBackup": False,

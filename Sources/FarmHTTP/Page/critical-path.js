@@ -28,14 +28,20 @@ function slotFreedBy(attempt) {
   return Math.min(attempt.end, attempt.start + wait + fetch + render);
 }
 
+/** Whether what ended at a time comes after something else: of what ended together, what was granted last. */
+function compareEnds(a, b) {
+  return a.time - b.time || a.rank - b.rank;
+}
+
 /** What ends at some time, so that the last of it before another time is found fast. */
 class Ends {
-  constructor(attempts, timeOf) {
-    this.list = attempts.map(attempt => ({ attempt, time: timeOf(attempt) })).sort((a, b) => a.time - b.time);
+  /** @param {Map} ranks The attempts' places in the order of their grants. */
+  constructor(attempts, ranks, timeOf) {
+    this.list = attempts.map(attempt => ({ attempt, rank: ranks.get(attempt), time: timeOf(attempt) })).sort(compareEnds);
   }
 
-  /** The last one that ends by a time and was granted before an attempt; null if there is none. */
-  last(time, before) {
+  /** The last one that ends by a time, of those granted before a rank; null if there is none. */
+  last(time, rank) {
     let [low, high] = [0, this.list.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -43,7 +49,7 @@ class Ends {
       else high = middle;
     }
     for (let index = low - 1; index >= 0; index -= 1) {
-      if (this.list[index].attempt.start < before.start) return this.list[index];
+      if (this.list[index].rank < rank) return this.list[index];
     }
     return null;
   }
@@ -59,22 +65,25 @@ export function criticalPath(attempts) {
   const ended = attempts.filter(attempt => attempt.end !== null);
   const decisive = ended.filter(attempt => !idle.has(attempt.outcome));
   if (decisive.length === 0) return [];
-  const ends = (list, timeOf) => new Map([...list].map(([key, group]) => [key, new Ends(group, timeOf)]));
+  const granted = [...attempts.keys()].sort((a, b) => attempts[a].start - attempts[b].start || a - b);
+  const ranks = new Map(granted.map((index, rank) => [attempts[index], rank]));
+  const ends = (list, timeOf) => new Map([...list].map(([key, group]) => [key, new Ends(group, ranks, timeOf)]));
   const byWorker = ends(Map.groupBy(ended, attempt => attempt.worker), slotFreedBy);
   const byStage = ends(Map.groupBy(decisive, stageOf), attempt => attempt.end);
   const byTask = ends(Map.groupBy(ended, attempt => attempt.ordinal), attempt => attempt.end);
 
-  let attempt = decisive.reduce((last, other) => other.end > last.end ? other : last);
+  let { attempt } = new Ends(decisive, ranks, ended => ended.end).list.at(-1);
   let to = attempt.end;
   const path = [];
   while (attempt) {
+    const rank = ranks.get(attempt);
     const from = Math.min(beginOf(attempt), to);
     path.push({ attempt, from, to });
-    const found = [byWorker.get(attempt.worker)?.last(from + slack, attempt)];
-    for (let stage = 0; stage < stageOf(attempt); stage += 1) found.push(byStage.get(stage)?.last(attempt.start, attempt));
-    const again = byTask.get(attempt.ordinal)?.last(attempt.start, attempt);
+    const found = [byWorker.get(attempt.worker)?.last(from + slack, rank)];
+    for (let stage = 0; stage < stageOf(attempt); stage += 1) found.push(byStage.get(stage)?.last(attempt.start, rank));
+    const again = byTask.get(attempt.ordinal)?.last(attempt.start, rank);
     if (again?.attempt.label === attempt.label) found.push(again);
-    const before = found.filter(Boolean).reduce((last, other) => last && last.time >= other.time ? last : other, null);
+    const before = found.filter(Boolean).sort(compareEnds).at(-1);
     attempt = before?.attempt ?? null;
     to = Math.min(before?.time ?? 0, from);
   }
