@@ -14,10 +14,13 @@ import Testing
   }
 
   private func film(_ export: String = #"{"to": "out.mkv"}"#) -> String {
-    let clips = #"{"asset": "v", "use": "0..4"}, {"asset": "w", "use": "1..4", "transition": 1}, {"asset": "v", "use": "4..6"}"#
+    let clips = [
+      #"{"asset": "v", "use": "0..4"}"#, #"{"asset": "w", "use": "1..4", "transition": 1}"#,
+      #"{"asset": "v", "use": "4..6"}"#,
+    ]
     let sound = #"{"type": "audio", "clips": [{"asset": "v", "use": "0..1", "at": 7}]}"#
     return documentText(
-      tracks: "[{\"clips\": [\(clips)]}, \(sound)]",
+      tracks: "[{\"clips\": [\(clips.joined(separator: ", "))]}, \(sound)]",
       #""videoComposition": {"overlays": [{"text": "a"}, {"image": "logo", "over": "1..3"}]}"#, export: export)
   }
 

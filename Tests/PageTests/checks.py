@@ -222,6 +222,10 @@ def phases(page, farm):
     assert [(bar["name"], bar["ts"], bar["dur"]) for bar in bars if bar["pid"] == 1] == [
         ("frames 0..0", 100_000_000, 10_000_000), ("fetch", 100_000_000, 1_500_000), ("render", 101_500_000, 6_000_000),
         ("upload", 107_500_000, 2_000_000)], bars
+    real = state(page, "farm.log.attempts.filter(bar => bar.outcome === 'done' && bar.label.startsWith('frames '))")
+    assert len(real) > 0
+    for bar in real:
+        assert bar["phases"][2] > 0 and sum(bar["phases"]) < bar["end"] - bar["start"] + 0.05, bar
 
 
 def critical_path(page, farm):
@@ -264,6 +268,11 @@ def costs(page, farm):
     job = next(job["job"] for job in farm.request("GET", "/v1/jobs")["jobs"] if job["name"] == "first")
     usage = {"waitSeconds": 0.5, "fetchSeconds": 1.5, "renderSeconds": 6, "uploadSeconds": 2, "cpuSeconds": 11,
              "peakBytes": 300 << 20, "fetchedBytes": 20 << 20, "uploadedBytes": 5 << 20}
+    go(page, f"#/jobs/{job}")
+    # As the farm has measured it.
+    expect(page.get_by_role("columnheader", name="Peak memory")).to_be_visible()
+    measured = farm.request("GET", f"/v1/jobs/{job}")["usage"]
+    assert measured["attempts"] >= 2 and measured["total"]["cpuSeconds"] > 0, measured
     tasks = farm.request("GET", f"/v1/jobs/{job}/tasks")
     video = next(task for task in tasks["tasks"] if task["kind"] == "video")
     video.update(usage=usage, boundary="a keyframe of clip")
