@@ -102,7 +102,8 @@ JOBS_SHOWN = """async () => {
     return value;
   };
   location.hash = "#/jobs";
-  const isThere = () => dataAt !== null && document.querySelector(`.jobs [aria-posinset="1"]:not([hidden]) a`)?.textContent === "film 0";
+  const isThere = () => dataAt !== null
+    && [...document.querySelectorAll(".jobs .job-row:not([hidden]) a")].filter(link => /^film /.test(link.textContent)).length > 5;
   const limit = performance.now() + 20_000;
   while (!isThere()) {
     if (performance.now() > limit) throw Error(`not shown: ${document.querySelector("main").innerText.slice(0, 300)}`);
