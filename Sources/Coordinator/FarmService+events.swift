@@ -29,7 +29,7 @@ extension FarmEventReport {
   init(_ event: JournalEvent) {
     let name = Name(event.kind)
     let place = EventPlace(transaction: event.position.transaction, number: event.position.number)
-    self.init(name, id: place, time: event.at.seconds)
+    self.init(name, id: place, time: event.at.exactSeconds)
     job = event.job?.description
     self.name = event.name
     state = event.state

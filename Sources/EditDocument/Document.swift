@@ -111,13 +111,21 @@ public struct Document: Sendable {
   public func lowerWithWarnings(
     assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String] = [:]
   ) throws(DocumentError) -> (edit: Edit, warnings: [Problem]) {
+    let (edit, warnings, _) = try lowerWithTimes(assets: assets, output: output, unreadable: unreadable)
+    return (edit, warnings)
+  }
+
+  /// The same, with the places in the film of what the warnings may be about.
+  package func lowerWithTimes(
+    assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String] = [:]
+  ) throws(DocumentError) -> (edit: Edit, warnings: [Problem], times: FilmTimes) {
     if export.hasOutputs { return try lowerOutputs(assets: assets, unreadable: unreadable) }
     var lowering = Lowering(self, assets: assets, output: output, unreadable: unreadable)
     let edit = lowering.edit()
     guard let edit, lowering.problems.count == 0 else {
       throw DocumentError(problems: lowering.problems.problems)
     }
-    return (edit, lowering.warnings(edit))
+    return (edit, lowering.warnings(edit), lowering.times(edit))
   }
 }
 

@@ -166,10 +166,12 @@ extension Document {
   /// has of its own.
   func lowerOutputs(
     assets: [AssetID: AssetDescription], unreadable: [AssetID: String]
-  ) throws(DocumentError) -> (edit: Edit, warnings: [Problem]) {
+  ) throws(DocumentError) -> (edit: Edit, warnings: [Problem], times: FilmTimes) {
     var found = ProblemUnion()
     var warnings = ProblemUnion()
     var edits: [(output: OutputEntry, edit: Edit)] = []
+    // All outputs have the same clips, and overlays if they have pictures.
+    var times: (times: FilmTimes, hasVideo: Bool)?
     for (output, document) in outputDocuments {
       var lowering = Lowering(document, assets: assets, output: nil, unreadable: unreadable)
       let edit = lowering.edit()
@@ -177,6 +179,8 @@ extension Document {
       guard let edit, lowering.problems.count == 0 else { continue }
       edits.append((output, edit))
       warnings.add(lowering.warnings(edit))
+      let hasVideo = edit.export.video != nil
+      if times == nil || hasVideo && times?.hasVideo == false { times = (lowering.times(edit), hasVideo) }
     }
     found.add(differences(edits))
     guard found.problems.isEmpty, let main = edits.first(where: { $0.edit.export.video != nil }) ?? edits.first
@@ -184,7 +188,7 @@ extension Document {
     var edit = main.edit
     edit.export.size = nil
     edit.outputs = edits.map { EditOutput(name: $0.output.name, export: $0.edit.export, captions: $0.edit.captions) }
-    return (edit, warnings.problems)
+    return (edit, warnings.problems, times?.times ?? FilmTimes())
   }
 
   /// The size of the film's frames, whatever else is wrong with the document. Nil if it is not known.

@@ -224,6 +224,15 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   }
 }
 
+extension RenderPlan {
+  /// The frames of the output whose times are in a range of the composition's timeline; none if it has no video.
+  package func frames(in range: MediaTimeRange) throws(TimeError) -> Range<Int> {
+    guard let format else { return 0..<0 }
+    let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount, start: start)
+    return try grid.frames(in: range)
+  }
+}
+
 /// A range of the output's frames that one task renders.
 package struct Segment: Sendable, Hashable, Codable {
   package var frames: Range<Int>

@@ -1,4 +1,5 @@
 import Client
+import CompositionModel
 import ContentStorage
 import Digest
 import FarmAPI
@@ -19,16 +20,42 @@ import Wire
   }
 
   /// A document of 8 s, whose media the farm has.
-  private func submission(at coordinator: TestCoordinator) async throws -> Submission {
+  /// - Parameter settings: Sections of the document beside those that every one has.
+  private func submission(at coordinator: TestCoordinator, _ settings: String = "") async throws -> Submission {
     _ = try folder.write(Data("10".utf8), "a.mov")
     let text = """
       { "sheaf": 1, "assets": { "a": "a.mov" }, "tracks": [ { "clips": [ { "asset": "a", "use": "0..8" } ] } ],
-        "export": { "to": "film.mkv", "video": { "codec": "ffv1" } } }
+        \(settings)"export": { "to": "film.mkv", "video": { "codec": "ffv1" } } }
       """
     let edit = try EditFile(try folder.write(Data(text.utf8), "edit.json"))
     let (assets, _) = try await edit.assets(FileContentCache())
     try await coordinator.client { try await JobRun($0).provide(assets) }
     return Submission(edit, assets, output: "film.mkv", segmentDuration: "2")
+  }
+
+  @Test func `the status of a job has the frames that its warnings are about`() async throws {
+    try await TestCoordinator.run { coordinator in
+      let farm = FarmService(coordinator.service)
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      let working = Task { try await worker.run(at: coordinator.endpoint.address) }
+      let overlays = #"{ "text": "x", "over": "1..2", "opacity": 0 }, { "text": "y" }"#
+      let composition = #""videoComposition": { "frameDuration": "1/25", "overlays": [ \#(overlays) ] }, "#
+      let submission = try await submission(at: coordinator, composition)
+      let job = try #require(try await farm.submit(submission).job.map { JobID($0) })
+      var planned: JobStatus?
+      for try await status in await farm.watch(job) where status?.build != nil {
+        planned = try await farm.status(of: job)
+        break
+      }
+      working.cancel()
+      _ = await working.result
+      let status = try #require(planned)
+      #expect(status.warnings.map(\.pointer).contains("/videoComposition/overlays/0"))
+      #expect(status.film?.frameSeconds == 0.04)
+      #expect(
+        status.film?.places.filter { $0.pointer.hasPrefix("/videoComposition") }
+          == [.init(pointer: "/videoComposition/overlays/0", frames: 25..<50)])
+    }
   }
 
   @Test func `the life of a job is one stream of events`() async throws {

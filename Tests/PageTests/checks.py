@@ -1,17 +1,20 @@
 """What a person does with the page, step by step. Each check goes on where the one before has ended."""
 
 import base64
+import contextlib
 import hashlib
 import json
 import pathlib
 import re
 import time
+from urllib.parse import urlsplit
 
 import axe_core_python
 from playwright.sync_api import expect
 
 from farm import REPOSITORY, TOKEN
-from measure import measure_many_segments
+from measure import measure_many_jobs, measure_many_segments
+from paths import brute_force_path, random_attempts
 
 MEDIA = REPOSITORY / "Examples/media"
 AXE = next(pathlib.Path(axe_core_python.__file__).parent.rglob("axe.min.js")).read_text()
@@ -64,9 +67,17 @@ def shown_job(page):
 
 
 def token(page, farm):
-    """The page asks for the token, once, and says when it was wrong."""
+    """The page asks for the token, once, says when it was wrong, and keeps it for the session."""
     page.goto(farm.address)
     dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    # Who closes the question is not asked again, however often requests are refused.
+    with page.expect_response(lambda reply: reply.status == 401):
+        page.keyboard.press("Escape")
+    page.wait_for_event("response", lambda reply: reply.status == 401)
+    expect(dialog).to_have_count(0)
+    expect(page.get_by_role("alert")).to_contain_text("the farm’s token was not given")
+    page.get_by_role("button", name="Give the token").click()
     dialog.get_by_label("Token").fill("wrong")
     dialog.get_by_role("button", name="Continue").click()
     expect(page.get_by_text("The token was refused")).to_be_visible()
@@ -74,6 +85,9 @@ def token(page, farm):
     dialog.get_by_label("Token").fill(TOKEN)
     dialog.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("status").first).to_have_text("Live")
+    page.reload()
+    expect(page.get_by_role("status").first).to_have_text("Live")
+    expect(dialog).to_have_count(0)
     eventually("both workers", lambda: state(page, "farm.workers.length") == 2)
 
 
@@ -172,9 +186,10 @@ def trace(page, farm):
     made = page.evaluate("""async () => {
       const { chromeTrace } = await import("/assets/trace.js");
       const bar = (start, end, lane) => ({
-        job: "j", ordinal: 0, label: "", worker: "w", start, end, outcome: "done", reason: null, lane, isBackup: false,
+        job: "j", ordinal: 0, label: "", worker: "w", workerName: "oak", start, end, outcome: "done", reason: null, lane,
+        phases: null, isBackup: false,
       });
-      const workers = new Map([["w", { pauses: [{ start: 102, end: null, reason: "disk" }] }]]);
+      const workers = new Map([["w", { id: "w", name: "oak", pauses: [{ start: 102, end: null, reason: "disk" }] }]]);
       const attempts = [bar(103.0000017, 104.0000034, 0), bar(100.0000014, 103.0000017, 0), bar(101, 102, 0),
         bar(110, null, 1)];
       return chromeTrace({ attempts, workers }, 109, job => job);
@@ -182,6 +197,155 @@ def trace(page, farm):
     assert [(bar["ts"], bar["dur"], bar["tid"]) for bar in check_trace(made)] == [
         (100_000_001, 3_000_001, 1), (101_000_000, 1_000_000, 2), (102_000_000, 7_000_000, 0),
         (103_000_002, 1_000_001, 1), (110_000_000, 0, 2)], made
+
+
+def phases(page, farm):
+    """What an attempt spent its time on is nested in its slice of the trace, and two workers of one name are two."""
+    made = page.evaluate("""async () => {
+      const { AttemptLog } = await import("/assets/attempts.js");
+      const { chromeTrace } = await import("/assets/trace.js");
+      const log = new AttemptLog();
+      const task = (event, time, workerID, ordinal, more = {}) => log.apply({
+        event, time, job: "j", ordinal, epoch: 1, label: `frames ${ordinal}..${ordinal}`, worker: "oak", workerID, ...more,
+      });
+      task("taskGranted", 100, "first1", 0);
+      task("taskGranted", 100, "second", 1);
+      const phases = { waitSeconds: 0, fetchSeconds: 1.5, renderSeconds: 6, uploadSeconds: 2 };
+      task("taskDone", 110, "first1", 0, { seconds: 10, ...phases });
+      task("taskFailed", 105, "second", 1, { seconds: 5, end: "crashed" });
+      return { lanes: log.attempts.map(bar => [bar.worker, bar.lane]), trace: chromeTrace(log, 120, job => job) };
+    }""")
+    assert made["lanes"] == [["first1", 0], ["second", 0]], made["lanes"]
+    names = [event["args"]["name"] for event in made["trace"] if event["name"] == "process_name"]
+    assert names == ["oak first1", "oak second"], names
+    bars = check_trace(made["trace"])
+    assert [(bar["name"], bar["ts"], bar["dur"]) for bar in bars if bar["pid"] == 1] == [
+        ("frames 0..0", 100_000_000, 10_000_000), ("fetch", 100_000_000, 1_500_000), ("render", 101_500_000, 6_000_000),
+        ("upload", 107_500_000, 2_000_000)], bars
+    real = state(page, "farm.log.attempts.filter(bar => bar.outcome === 'done' && bar.label.startsWith('frames '))")
+    assert len(real) > 0
+    for bar in real:
+        assert bar["phases"][2] > 0 and sum(bar["phases"]) < bar["end"] - bar["start"] + 0.05, bar
+
+
+def critical_path(page, farm):
+    """The critical path of random attempts, and of a real job, is what its definition gives."""
+    made = [random_attempts(seed) for seed in range(60)]
+    first = next(job["job"] for job in farm.request("GET", "/v1/jobs")["jobs"] if job["name"] == "first")
+    real = state(page, f"farm.log.attempts.filter(attempt => attempt.job === '{first}')")
+    found = page.evaluate("""async logs => {
+      const { criticalPath } = await import("/assets/critical-path.js");
+      return logs.map(log => criticalPath(log).map(({ attempt, from, to }) => [log.indexOf(attempt), from, to]));
+    }""", [*made, real])
+    for log, path in zip([*made, real], found):
+        wanted = brute_force_path(log)
+        assert [link[0] for link in path] == [link[0] for link in wanted], (log, path, wanted)
+        assert all(abs(a - b) < 1e-6 for link, other in zip(path, wanted) for a, b in zip(link, other)), (path, wanted)
+    kinds = [re.sub(r"[ :].*", "", real[link[0]]["label"]) for link in found[-1]]
+    assert len(kinds) > 1 and kinds[-1] == "stitch" and set(kinds) <= {"probe", "frames", "audio", "stitch"}, kinds
+    assert real[found[-1][-1][0]]["end"] == max(attempt["end"] for attempt in real)
+
+
+def chosen_path(page, farm):
+    """The critical path of a job is chosen by its link or in the timeline's list, and is said in words."""
+    go(page, "#/jobs")
+    page.get_by_role("link", name="first").click()
+    page.get_by_role("link", name="Critical path").click()
+    path = page.locator(".path")
+    expect(path).to_contain_text(re.compile(r"Critical path of first: \d+ attempts in [0-9.]+ s: "))
+    choice = page.get_by_label("Critical path of a job")
+    job = choice.input_value()
+    assert page.url.endswith(f"#/?job={job}")
+    choice.select_option("")
+    expect(path).to_be_hidden()
+    assert page.url.endswith("#/")
+    choice.select_option(job)
+    expect(path).to_contain_text("Critical path of first")
+
+
+def costs(page, farm):
+    """A task shows what its attempts took and why its segment starts there, and a job what that was by worker."""
+    job = next(job["job"] for job in farm.request("GET", "/v1/jobs")["jobs"] if job["name"] == "first")
+    usage = {"waitSeconds": 0.5, "fetchSeconds": 1.5, "renderSeconds": 6, "uploadSeconds": 2, "cpuSeconds": 11,
+             "peakBytes": 300 << 20, "fetchedBytes": 20 << 20, "uploadedBytes": 5 << 20}
+    go(page, f"#/jobs/{job}")
+    # As the farm has measured it.
+    expect(page.get_by_role("columnheader", name="Peak memory")).to_be_visible()
+    measured = farm.request("GET", f"/v1/jobs/{job}")["usage"]
+    assert measured["attempts"] >= 2 and measured["total"]["cpuSeconds"] > 0, measured
+    tasks = farm.request("GET", f"/v1/jobs/{job}/tasks")
+    video = next(task for task in tasks["tasks"] if task["kind"] == "video")
+    video.update(usage=usage, boundary="a keyframe of clip")
+    video["attempts"] = [{"epoch": 1, "worker": video["worker"], "workerName": video["workerName"], "ranSeconds": 3.0,
+                          "end": "crashed", "message": "signal 11", "usage": {**usage, "cpuSeconds": 2}}]
+    status = farm.request("GET", f"/v1/jobs/{job}")
+    status["usage"] = {"attempts": 2, "total": {**usage, "cpuSeconds": 13}, "workers": [
+        {"worker": video["worker"], "workerName": video["workerName"], "attempts": 2, "usage": {**usage, "cpuSeconds": 13}}]}
+    with answered(page, {f"/v1/jobs/{job}": status, f"/v1/jobs/{job}/tasks": tasks}):
+        go(page, f"#/jobs/{job}")
+        page.get_by_role("button", name=video["label"]).click()
+        expect(page.locator(".task-detail > .usage")).to_contain_text("Peak memory300 MiB")
+        expect(page.locator(".task-detail .attempts .usage")).to_contain_text("CPU2.0 s")
+        expect(page.locator(".task-detail")).to_contain_text("Why it starts there: a keyframe of clip.")
+        row = page.get_by_role("row", name=re.compile(f"^{video['workerName']} "))
+        for text in ["13 s", "20.0 MiB", "5.0 MiB", "300 MiB"]:
+            expect(row.get_by_role("cell", name=text)).to_be_visible()
+        page.locator(".segments").focus()
+        page.keyboard.press("Home")
+        expect(page.locator("#tip")).to_contain_text("why it starts there: a keyframe of clip")
+
+
+def marks(page, farm):
+    """Damage and warnings are at their places in the film, also for those who use the keyboard."""
+    job = next(job["job"] for job in farm.request("GET", "/v1/jobs")["jobs"] if job["name"] == "first")
+    status = farm.request("GET", f"/v1/jobs/{job}")
+    status.update(
+        film={"frameSeconds": 1 / 30, "places": [{"pointer": "/tracks/0/clips/0", "firstFrame": 60, "endFrame": 90}]},
+        warnings=[{"pointer": "/tracks/0/clips/0", "message": "it is very large"}],
+        damage=[{"path": "flower.mp4", "track": 0, "type": "video", "count": 1,
+                 "places": [{"sourceSeconds": 0.5, "filmSeconds": 0.5}]}])
+    with answered(page, {f"/v1/jobs/{job}": status}):
+        go(page, f"#/jobs/{job}")
+        page.get_by_role("button", name="frame 15").click()
+        expect(page.locator("#tip")).to_contain_text("damage: flower.mp4: video, frame 15")
+        page.get_by_role("button", name="frame 60").click()
+        said = page.locator(".segments").get_attribute("aria-valuetext")
+        assert "warning: it is very large, frame 60" in said, said
+
+
+def warnings(page, farm):
+    """A warning about a part of the document is at the frames of that part."""
+    text = json.loads(document())
+    text["videoComposition"]["overlays"] = [{"text": "never seen", "over": "1..2", "opacity": 0}]
+    job = submit(farm, "warned", text)
+    go(page, f"#/jobs/{job}")
+    expect(page.locator(".findings .warning", has_text="its opacity is 0 throughout")).to_be_visible()
+    page.get_by_role("button", name="frame 30").click()
+    expect(page.locator("#tip")).to_contain_text("warning: the overlay is never seen: its opacity is 0 throughout, frame 30")
+    expect(page.locator(".job-title .state")).to_have_text("done")
+
+
+def submit(farm, name, text):
+    """Submits a document whose medium was uploaded by `submission`."""
+    media = (MEDIA / "flower.mp4").read_bytes() + bytes(4 << 20)
+    return farm.request("POST", "/v1/jobs", {
+        "name": name, "document": text,
+        "assets": [{"id": "clip", "digest": hashlib.sha256(media).hexdigest(), "size": len(media)}]})["job"]
+
+
+@contextlib.contextmanager
+def answered(page, replies):
+    """Requests are answered with values by their paths, and not by the farm."""
+    def answer(route):
+        route.fulfill(body=json.dumps(replies[urlsplit(route.request.url).path]), content_type="application/json")
+
+    go(page, "#/workers")
+    for path in replies:
+        page.route(f"**{path}", answer)
+    yield
+    page.unroute_all(behavior="ignoreErrors")
+    go(page, "#/workers")
+    page.reload()
 
 
 def check_trace(events):
@@ -194,12 +358,17 @@ def check_trace(events):
     assert [event["ts"] for event in events] == sorted(event["ts"] for event in events)
     named = [(event["name"], event["pid"], event["tid"]) for event in events if event["ph"] == "M"]
     assert len(named) == len(set(named))
+    # Of each thread, the ends of the slices that are open: one begins after another, or lies within it.
     ends = {}
     for event in bars:
         thread = (event["pid"], event["tid"])
         assert ("thread_name", *thread) in named and ("process_name", event["pid"], 0) in named, event
-        assert event["ts"] >= ends.get(thread, 0), f"{event} overlaps the bar before it"
-        ends[thread] = event["ts"] + event["dur"]
+        around = ends.setdefault(thread, [])
+        while around and around[-1] <= event["ts"]:
+            around.pop()
+        end = event["ts"] + event["dur"]
+        assert not around or event["cat"] == "phase" and end <= around[-1], f"{event} overlaps the bar before it"
+        around.append(end)
     return bars
 
 
@@ -208,7 +377,7 @@ def accessibility(page, farm):
     job = next(job["job"] for job in farm.request("GET", "/v1/jobs")["jobs"] if job["state"] == "done")
     for theme in ["light", "dark"]:
         page.emulate_media(color_scheme=theme)
-        for view in [*VIEWS, f"#/jobs/{job}"]:
+        for view in [*VIEWS, f"#/jobs/{job}", f"#/?job={job}"]:
             go(page, view)
             page.wait_for_timeout(150)
             found = page.evaluate(
@@ -243,44 +412,86 @@ def actions(page, farm):
 
 
 def readings(page, farm):
-    """Video tasks are read again when an event says that something changed, and not before."""
-    read, then, stitched = page.evaluate("""async () => {
+    """The tasks of a job are read again when an event says that something changed, and not before."""
+    read, then = page.evaluate("""async () => {
       const { JobTasks } = await import("/assets/task-watch.js");
       const { api } = await import("/assets/api.js");
       const real = api.tasks;
-      let kind = "video";
-      api.tasks = async () => ({ tasks: [{ ordinal: 0, kind, state: "running", attempts: [] }] });
+      const running = kind => ({ ordinal: 0, kind, state: "running", ranSeconds: 1, attempts: [] });
+      api.tasks = async () => ({ tasks: ["probe", "measure", "video", "audio", "stitch"].map(running) });
       const tasks = new JobTasks("j", () => {});
       await tasks.load();
       const read = tasks.timer !== null;
       tasks.take({ event: "taskFailed", ordinal: 0, job: "j" });
       const then = tasks.timer !== null;
-      kind = "stitch";
-      await tasks.load();
-      const stitched = tasks.timer !== null;
       tasks.end();
       api.tasks = real;
-      return [read, then, stitched];
+      return [read, then];
     }""")
-    assert (read, then, stitched) == (False, True, True)
+    assert (read, then) == (False, True)
     reading = f"/v1/jobs/{shown_job(page)}/tasks"
     with page.expect_request(lambda request: request.url.endswith(reading)):
         pass
+
+
+def notification(page, farm):
+    """The browser notifies of the end of a job for which that was asked, whatever view is shown then."""
+    page.context.grant_permissions(["notifications"], origin=farm.address)
+    job = submit(farm, "watched", json.loads(document((640, 360), "slow", "0..5", 2)))
+    page.evaluate("""() => {
+      window.told = [];
+      window.Notification = class extends Notification {
+        constructor(title, options) {
+          super(title, options);
+          this.addEventListener("show", () => told.push(this));
+        }
+      };
+    }""")
+    go(page, f"#/jobs/{job}")
+    tell = page.get_by_role("button", name="Tell me at the end")
+    tell.click()
+    expect(tell).to_have_attribute("aria-pressed", "true")
+    go(page, "#/workers")
+    eventually("the notification", lambda: page.evaluate("told.length") == 1, 60)
+    assert page.evaluate("told[0].title") == "watched: done"
+    page.evaluate("told[0].onclick()")
+    expect(page.get_by_role("heading", name="watched")).to_be_visible()
+    expect(tell).to_be_hidden()
+    page.wait_for_timeout(50)
+    assert page.evaluate("told.length") == 1
 
 
 def killed_worker(page, farm):
     """The bar of a killed worker ends, and its segment goes elsewhere."""
     job = shown_job(page)
     go(page, "#/")
-    running = "farm.log.attempts.filter(bar => bar.end === null && bar.worker === 'birch')"
+    running = "farm.log.attempts.filter(bar => bar.end === null && bar.workerName === 'birch')"
     eventually("a bar of birch", lambda: state(page, f"{running}.length") > 0)
     ordinals = state(page, f"{running}.map(bar => bar.ordinal)")
     farm.kill("worker-birch")
     eventually("its bars have ended", lambda: state(page, f"{running}.length") == 0)
     expect(page.get_by_text("worker birch disconnected")).to_be_visible()
-    other = f"farm.log.attempts.filter(bar => bar.job === '{job}' && bar.worker === 'alder')"
+    other = f"farm.log.attempts.filter(bar => bar.job === '{job}' && bar.workerName === 'alder')"
     eventually("its segment is granted elsewhere", lambda: set(ordinals) <= set(
         state(page, f"{other}.map(bar => bar.ordinal)")), 45)
+
+
+def namesakes(page, farm):
+    """Two connected workers of one name have rows of their own, and the beginnings of their ids."""
+    for process in ["birch-1", "birch-2"]:
+        farm.start_worker("birch", process)
+    eventually("three workers", lambda: state(page, "farm.workers.length") == 3)
+    ids = state(page, "farm.workers.filter(worker => worker.name === 'birch').map(worker => worker.id)")
+    assert len(set(ids)) == 2, ids
+    rows = page.evaluate("""async () => {
+      const { Timeline } = await import("/assets/timeline.js");
+      return new Timeline().rows().filter(row => row.status).map(row => [row.id, row.name]);
+    }""")
+    assert {name for id, name in rows if id in ids} == {f"birch {id[:6]}" for id in ids}, rows
+    assert [name for id, name in rows if id not in ids] == ["alder"], rows
+    go(page, "#/workers")
+    for id in ids:
+        expect(page.get_by_role("rowheader", name=f"birch {id[:6]}")).to_be_visible()
 
 
 def lost_coordinator(page, farm):
@@ -303,5 +514,6 @@ def deletion(page, farm):
     assert page.locator(f"a[href='#/jobs/{job}']").count() == 0
 
 
-ALL = [token, digests, mistakes, submission, film, trace, accessibility, measure_many_segments, actions, readings,
-       killed_worker, lost_coordinator, deletion]
+ALL = [token, digests, mistakes, submission, film, trace, phases, critical_path, chosen_path, costs, marks, warnings, accessibility,
+       measure_many_segments, measure_many_jobs, notification, actions, readings, killed_worker, namesakes,
+       lost_coordinator, deletion]

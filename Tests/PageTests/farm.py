@@ -58,10 +58,11 @@ class Farm:
                     raise TimeoutError("the coordinator does not start:\n" + self.log("coordinator"))
                 time.sleep(0.05)
 
-    def start_worker(self, name):
+    def start_worker(self, name, process=None):
+        process = process or name
         self.start(
-            f"worker-{name}", PROGRAMS / "sheaf-worker", "--coordinator", f"127.0.0.1:{self.port}", "--slots", "1",
-            "--name", name, "--cache", self.folder / f"cache-{name}")
+            f"worker-{process}", PROGRAMS / "sheaf-worker", "--coordinator", f"127.0.0.1:{self.port}", "--slots", "1",
+            "--name", name, "--cache", self.folder / f"cache-{process}")
 
     def kill(self, name):
         """As a machine that fails: the program and what it has started end at once."""

@@ -21,6 +21,8 @@ struct PlannedJob: Sendable {
   var isMeasuring = false
   /// Nil: the document has one output.
   var outputs: [OutputReport]?
+  /// Nil: the output has no video.
+  var film: FilmReport?
 
   /// Throws `DocumentError` if the document does not match its media.
   /// - Parameters:
@@ -33,7 +35,7 @@ struct PlannedJob: Sendable {
     measurement: (Content, _ ofSeveral: Bool) throws -> [Measurement]?,
     result: @escaping (SHA256Digest) -> Content?
   ) throws {
-    (plan, warnings) = try Self.plan(request, descriptions, fonts)
+    (plan, warnings, film) = try Self.plan(request, descriptions, fonts)
     let problems = request.problems(with: plan.damage)
     guard problems.isEmpty else { throw DocumentError(problems: problems) }
     let maker = try TaskMaker(request, fonts: fonts, build: build, result: result)
@@ -60,9 +62,9 @@ struct PlannedJob: Sendable {
 
   static func plan(
     _ request: JobRequest, _ descriptions: [AssetID: AssetDescription], _ fonts: FoundFonts
-  ) throws -> (RenderPlan, warnings: [Problem]) {
+  ) throws -> (RenderPlan, warnings: [Problem], film: FilmReport?) {
     let document = try request.document.read()
-    let (edit, warnings) = try document.lowerWithWarnings(assets: descriptions, output: request.document.output)
+    let (edit, found, times) = try document.lowerWithTimes(assets: descriptions, output: request.document.output)
     var planned: [AssetID: PlannedAsset] = [:]
     for asset in request.assets {
       guard let description = descriptions[asset.id] else { continue }
@@ -73,9 +75,9 @@ struct PlannedJob: Sendable {
     let ofFonts =
       document.fontWarnings(fonts.findings, assets: descriptions) + document.textWarnings(edit, fonts.findings)
       + document.captionWarnings(captionFindings(edit, descriptions, fonts))
-    return (
-      try RenderPlanner.plan(edit, assets: planned, fonts: fonts.texts, segmentDuration: duration), warnings + ofFonts
-    )
+    let warnings = found + ofFonts
+    let plan = try RenderPlanner.plan(edit, assets: planned, fonts: fonts.texts, segmentDuration: duration)
+    return (plan, warnings, try FilmReport(plan, warnings, times))
   }
 
   /// What was found for the texts of each captions of an edit.

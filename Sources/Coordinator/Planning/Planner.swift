@@ -130,6 +130,7 @@ struct Planner: Sendable {
     try requireStrictness(planned, request)
     try notes.record(planned.warnings, of: job.request)
     if let outputs = planned.outputs { try notes.record(outputs, of: job.request) }
+    if let film = planned.film { try notes.record(film, of: job.request) }
     try requireStore()
     return .plan(planned)
   }

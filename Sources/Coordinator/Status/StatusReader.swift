@@ -24,8 +24,8 @@ actor StatusReader {
   private var failures: [JobID: (failure: JobFailure, report: FailureReport)] = [:]
   /// The damage that the film of the job that was asked for last shows.
   private var damage: (job: JobID, film: SHA256Digest, list: [DamageReport])?
-  /// The warnings of the job that was asked for last.
-  private var warnings: (job: JobID, list: [Problem])?
+  /// The warnings of the job that was asked for last, and where they are in its film.
+  private var warnings: (job: JobID, list: [Problem], film: FilmReport?)?
   /// The outputs of the job that was asked for last, and whether it was planned then. The list is nil if it has one
   /// output.
   private var outputs: (job: JobID, isPlanned: Bool, list: [OutputReport]?)?
@@ -53,7 +53,9 @@ actor StatusReader {
     var status = JobStatus(
       summary, failure: try await failure(of: summary.job), wait: try await wait(of: summary))
     status.damage = try await damage(of: summary.job)
-    status.setWarnings(try await warnings(of: summary.job))
+    let (warnings, film) = try await warnings(of: summary.job)
+    status.setWarnings(warnings)
+    status.film = film
     status.outputs = try await outputs(of: summary.job)
     status.trace = await traces.trace(of: id)?.traceID
     status.usage = JobUsage(try await store.usage(of: id).map { JobUsage.Worker($0) })
@@ -80,19 +82,19 @@ actor StatusReader {
     return list
   }
 
-  /// What is most likely not meant in the job's document.
-  private func warnings(of job: Job) async throws(JobStoreError) -> [Problem] {
-    guard job.build != nil else { return [] }
-    if let known = warnings, known.job == job.id { return known.list }
-    guard let request = try await store.job(job.id)?.request else { return [] }
-    let found: [Problem]
+  /// What is most likely not meant in the job's document, and where that is in its film.
+  private func warnings(of job: Job) async throws(JobStoreError) -> (list: [Problem], film: FilmReport?) {
+    guard job.build != nil else { return ([], nil) }
+    if let known = warnings, known.job == job.id { return (known.list, known.film) }
+    guard let request = try await store.job(job.id)?.request else { return ([], nil) }
+    let found: (list: [Problem], film: FilmReport?)
     do {
-      found = try await BlockingWork.run { [notes] in notes.warnings(of: request) }
+      found = try await BlockingWork.run { [notes] in (notes.warnings(of: request), notes.film(of: request)) }
     } catch {
       // The reader's task is cancelled: nobody waits for the status.
-      return []
+      return ([], nil)
     }
-    warnings = (job.id, found)
+    warnings = (job.id, found.list, found.film)
     return found
   }
 

@@ -14,10 +14,22 @@ export class APIError extends Error {
 
 let askForToken = async () => null;
 let asking = null;
+/** The person did not give the token: requests are refused, and the dialog does not come again by itself. */
+let isDeclined = false;
 
 /** Sets what asks a person for the token. */
 export function onTokenNeeded(ask) {
   askForToken = ask;
+}
+
+/** Whether the farm refuses this page until it has the token. */
+export function lacksToken() {
+  return isDeclined;
+}
+
+/** Asks for the token that was not given before. Resolves to whether there is one now. */
+export function giveToken() {
+  return renewToken(sessionStorage.getItem(tokenKey), true);
 }
 
 export function hasToken() {
@@ -32,13 +44,15 @@ function headersWith(more) {
 }
 
 /** Asks once, however many requests were refused. */
-async function renewToken(refused) {
+async function renewToken(refused, isWanted = false) {
   if (sessionStorage.getItem(tokenKey) !== refused) return true;
+  if (isDeclined && !isWanted) return false;
   asking ??= askForToken(refused !== null).finally(() => {
     asking = null;
   });
   const token = await asking;
-  if (token === null) return false;
+  isDeclined = token === null;
+  if (isDeclined) return false;
   sessionStorage.setItem(tokenKey, token);
   return true;
 }
@@ -95,9 +109,11 @@ export const api = {
   retry: id => request(`${jobPath(id)}/retry`, { method: "POST" }),
   remove: id => request(jobPath(id), { method: "DELETE" }),
   removeAll: states => postJSON("/v1/jobs/delete", { states }),
-  jobs: (states, after, limit = 200) => {
+  /** A page of jobs, newest first. @param {string} name A part of their names. */
+  jobs: ({ states = [], name = "", after = null, limit = 200 }) => {
     const query = new URLSearchParams({ limit });
     if (states.length > 0) query.set("state", states.join(","));
+    if (name !== "") query.set("name", name);
     if (after) query.set("after", after);
     return getJSON(`/v1/jobs?${query}`);
   },

@@ -1,9 +1,11 @@
 // Home: what every worker does and did, what waits and why, and what has happened.
 
+import { phaseNames } from "./attempts.js";
 import { element, reconcile, setHidden, setText } from "./dom.js";
 import { phase, progress, remaining, roughly } from "./estimate.js";
 import { count, counted, endWords, isOpen, percent, rate, timeElement } from "./format.js";
-import { farm, now, onChange } from "./state.js";
+import { farm, now, onChange, workerLabel } from "./state.js";
+import { PathControl } from "./path-control.js";
 import { Timeline } from "./timeline.js";
 import { chromeTrace, saveText } from "./trace.js";
 
@@ -11,8 +13,10 @@ const spans = [[60, "1 min"], [300, "5 min"], [1800, "30 min"], [7200, "2 h"], [
 const mostQueued = 100;
 const mostHappenings = 12;
 
-export function showFarm(parent) {
+/** @param {URLSearchParams} query `job`: the one whose critical path is shown. */
+export function showFarm(parent, query) {
   const timeline = new Timeline();
+  const path = new PathControl(timeline);
   const figures = makeFigures();
   const notices = element("ul.notices", { "aria-label": "Notices" });
   const queue = element("ol.queue");
@@ -28,8 +32,8 @@ export function showFarm(parent) {
     figures.node, notices,
     element("section.panel", { "aria-labelledby": "timeline-title" },
       element("div.panel-head", {},
-        element("h2", { id: "timeline-title", text: "Timeline" }), makeLegend(), makeTools(timeline)),
-      timeline.canvas, empty),
+        element("h2", { id: "timeline-title", text: "Timeline" }), makeTools(timeline, path)),
+      path.text, timeline.canvas, makeLegend(), empty),
     element("div.columns", {},
       element("section.panel", { "aria-labelledby": "queue-title" },
         element("div.panel-head", {}, element("h2", { id: "queue-title", text: "Queue" })), queue, queueEmpty, queueMore),
@@ -51,11 +55,13 @@ export function showFarm(parent) {
     reconcile(recent, happened, keyOf, makeHappening, () => {});
     setHidden(recentEmpty, happened.length > 0 || !farm.hasState);
     setHidden(empty, farm.workers.length > 0 || !farm.hasState);
+    path.update();
     timeline.draw();
   };
   const endChanges = onChange(update);
   const timer = setInterval(update, 1000);
   update();
+  if (query.get("job")) path.choose(query.get("job"), true);
   return () => {
     endChanges();
     clearInterval(timer);
@@ -90,11 +96,12 @@ function makeFigures() {
 
 function makeLegend() {
   const item = (name, text) => element("li", {}, element(`i.swatch.${name}`), text);
-  return element("ul.legend", { "aria-label": "Colours" }, item("running", "running"), item("video", "frames"),
-    item("other", "other tasks"), item("failed", "failed or lost"), item("paused", "paused"));
+  return element("ul.legend.below", { "aria-label": "Colours" }, item("running", "running"), item("video", "frames"),
+    item("other", "other tasks"), item("failed", "failed or lost"), item("paused", "paused"), ...phaseNames.map((name, index) =>
+      element(index === 0 ? "li.phase.first" : "li.phase", {}, element(`i.swatch.video.${name}`), name)));
 }
 
-function makeTools(timeline) {
+function makeTools(timeline, path) {
   const live = element("button", { type: "button", text: "Live", onclick: () => timeline.goLive() });
   const buttons = spans.map(([seconds, text]) => element("button", {
     type: "button", text, onclick: () => timeline.setSpan(seconds),
@@ -106,7 +113,7 @@ function makeTools(timeline) {
   timeline.onView = show;
   timeline.span = 300;
   show();
-  return element("div.tools", {},
+  return element("div.tools", {}, path.select,
     element("div.group", { role: "group", "aria-label": "Length of time" }, buttons),
     live,
     element("button", {
@@ -150,6 +157,10 @@ function makeHappening(event) {
     element(isBad ? "span.bad" : "span", {}, job ? [job, " "] : [], words));
 }
 
+function named(event) {
+  return workerLabel(event.workerID ?? event.worker, event.name);
+}
+
 /** What has happened, in words, and whether it is a failure. */
 function tell(event) {
   const because = event.reason ? `: ${event.reason}` : "";
@@ -162,11 +173,11 @@ function tell(event) {
     case "jobEnded": return [`${event.state}${because}`, event.state === "failed"];
     case "jobDeleted": return ["deleted", false];
     case "taskFailed":
-      return [`${event.label}: ${endWords(event.end ?? "failed")} on ${event.worker}${because}`, true];
-    case "workerConnected": return [`worker ${event.name} connected`, false];
-    case "workerDisconnected": return [`worker ${event.name} disconnected`, true];
-    case "workerPaused": return [`worker ${event.name} pauses${because}`, false];
-    case "workerResumed": return [`worker ${event.name} takes tasks again`, false];
+      return [`${event.label}: ${endWords(event.end ?? "failed")} on ${workerLabel(event.workerID, event.worker)}${because}`, true];
+    case "workerConnected": return [`worker ${named(event)} connected`, false];
+    case "workerDisconnected": return [`worker ${named(event)} disconnected`, true];
+    case "workerPaused": return [`worker ${named(event)} pauses${because}`, false];
+    case "workerResumed": return [`worker ${named(event)} takes tasks again`, false];
     default: return [event.event, false];
   }
 }

@@ -1,5 +1,6 @@
 // Numbers, times and names as people read them.
 
+import { phaseNames } from "./attempts.js";
 import { element } from "./dom.js";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -12,6 +13,11 @@ const day = new Intl.DateTimeFormat(undefined, {
 
 export function count(number) {
   return whole.format(number);
+}
+
+/** The beginning of a worker's id, for people. */
+export function shortID(id) {
+  return id.slice(0, 6);
 }
 
 /** "1 job", "2 jobs". */
@@ -99,6 +105,21 @@ export function endWords(outcome) {
     unknown: "end not seen",
   };
   return words[outcome] ?? outcome.replace(/([A-Z])/g, " $1").toLowerCase();
+}
+
+/** "wait 0.2 s, fetch 1.4 s, …", as `phasesOf` gives the seconds. */
+export function phaseText(phases) {
+  return phases.map((seconds, index) => `${phaseNames[index]} ${duration(seconds)}`).join(", ");
+}
+
+/** What an attempt took of its worker: names and values. */
+export function usageTexts(usage) {
+  return [
+    ["Waited for a slot", duration(usage.waitSeconds)], ["Fetched its inputs", duration(usage.fetchSeconds)],
+    ["Rendered", duration(usage.renderSeconds)], ["Uploaded its result", duration(usage.uploadSeconds)],
+    ["CPU", duration(usage.cpuSeconds)], ["Peak memory", bytes(usage.peakBytes)],
+    ["Fetched", bytes(usage.fetchedBytes)], ["Sent", bytes(usage.uploadedBytes)],
+  ];
 }
 
 /** The kind of a task by its label, if nothing else is known. */

@@ -1,7 +1,8 @@
-// The tasks of a job: a list, the attempts of one with the ends of their logs, and what each worker did.
+// The tasks of a job: a list, and the attempts of one with what they took and the ends of their logs.
 
 import { element, reconcile, setHidden, setText } from "./dom.js";
-import { bytes, count, duration, endWords, rate } from "./format.js";
+import { bytes, count, duration, endWords, exactTime, localTime, usageTexts } from "./format.js";
+import { now } from "./state.js";
 import { VirtualList } from "./virtual-list.js";
 
 const filters = [
@@ -25,7 +26,7 @@ export class TaskTable {
     this.detail = element("div.task-detail", { hidden: true, "aria-live": "polite" });
     const head = element("div.task-row.head", { "aria-hidden": "true" },
       ["Task", "State", "Worker", "Progress", "Time", "Failures"].map(text => element("span", { text })));
-    this.node = element("section.panel", { "aria-labelledby": "tasks-title" },
+    this.node = element("section.panel.tasks-panel", { "aria-labelledby": "tasks-title" },
       element("div.panel-head", {}, element("h2", { id: "tasks-title", text: "Tasks" }),
         element("div.tools", {}, element("div.group", { role: "group", "aria-label": "Which tasks" }, this.buttons))),
       head, this.list.node, this.empty, this.detail);
@@ -42,7 +43,8 @@ export class TaskTable {
   set(tasks) {
     this.tasks = tasks;
     const shown = tasks.filter(filters.find(([name]) => name === this.filter)[2]);
-    this.list.node.style.height = `${Math.min(12, Math.max(1, shown.length)) * 30}px`;
+    const most = Math.max(12, Math.round(window.innerHeight / 75));
+    this.list.node.style.height = `${Math.min(most, Math.max(1, shown.length)) * 30}px`;
     this.list.set(shown);
     setHidden(this.list.node, shown.length === 0);
     setHidden(this.empty, shown.length > 0);
@@ -68,10 +70,18 @@ export class TaskTable {
     const second = task.secondWorkerName ? ` + ${task.secondWorkerName}` : "";
     setText(worker, task.cached ? "" : `${task.workerName ?? ""}${second}`);
     worker.title = worker.textContent;
-    setText(made, task.work > 0 && task.state === "running" ? `${count(task.done)} / ${count(task.work)}` : "");
-    setText(time, task.ranSeconds > 0 && !task.cached ? duration(task.ranSeconds) : "");
+    // Only of video tasks do events tell that they have gone on.
+    const isKnown = task.work > 0 && task.state === "running" && task.kind === "video";
+    setText(made, isKnown ? `${count(task.done)} / ${count(task.work)}` : "");
+    const seconds = task.state === "running" ? now() - task.startedAt : task.ranSeconds;
+    setText(time, seconds > 0 && !task.cached ? duration(seconds) : "");
     setText(failures, task.attempts.length > 0 ? count(task.attempts.length) : "");
     failures.classList.toggle("bad", task.attempts.length > 0);
+  }
+
+  /** The time of what runs goes on. */
+  tick() {
+    if (this.tasks.some(task => task.state === "running")) this.list.place(true);
   }
 
   /** Shows the attempts of a task. */
@@ -90,61 +100,36 @@ export class TaskTable {
     const attempts = task.attempts.map(attempt => element("li", {},
       element("p", {}, element("strong", { text: endWords(attempt.end) }),
         ` on ${attempt.workerName ?? attempt.worker} after ${duration(attempt.ranSeconds)}`,
-        attempt.cpuSeconds === undefined ? "" : `, ${duration(attempt.cpuSeconds)} of CPU`,
-        attempt.peakBytes ? `, ${bytes(attempt.peakBytes)} of memory at most` : "",
-        attempt.signal ? `, signal ${attempt.signal}` : attempt.exitCode ? `, exit code ${attempt.exitCode}` : ""),
-      element("p", { text: attempt.message }),
+        attempt.usage || attempt.cpuSeconds === undefined ? "" : `, ${duration(attempt.cpuSeconds)} of CPU`,
+        attempt.usage || !attempt.peakBytes ? "" : `, ${bytes(attempt.peakBytes)} of memory at most`,
+        attempt.signal ? `, signal ${attempt.signal}` : attempt.exitCode ? `, exit code ${attempt.exitCode}` : "",
+        attempt.endedAt ? momentOf(", ended ", attempt.endedAt) : ""),
+      element("p", { text: attempt.message }), usageList(attempt.usage),
       attempt.log ? element("pre", { text: attempt.log, tabindex: "0", "aria-label": "End of the log" }) : null));
     const where = task.workerName ? ` on ${task.workerName}` : "";
-    this.detail.replaceChildren(
+    this.detail.replaceChildren(...[
       element("div.panel-head", {}, element("h3", { text: task.label ?? `Task ${task.ordinal}` }),
         element("button", { type: "button", text: "Close", onclick: () => { this.chosen = null; setHidden(this.detail, true); } })),
       element("p.dim", {
         text: task.cached ? "Its result was known, so it did not run."
           : `${task.state}${where}${task.ranSeconds > 0 ? `, ${duration(task.ranSeconds)}` : ""}, epoch ${task.epoch}`,
-      }),
-      attempts.length > 0 ? element("ol.attempts", {}, attempts) : element("p.empty", { text: "No attempt has failed." }));
+      }, !task.cached && task.grantedAt ? momentOf(", granted ", task.grantedAt) : "",
+      !task.cached && task.endedAt ? momentOf(", ended ", task.endedAt) : ""),
+      task.boundary ? element("p", { text: `Why it starts there: ${task.boundary}.` }) : null,
+      usageList(task.usage),
+      attempts.length > 0 ? element("ol.attempts", {}, attempts) : element("p.empty", { text: "No attempt has failed." }),
+    ].filter(Boolean));
   }
 }
 
-/** What each worker did for a job, as far as its tasks say it. */
-export class CostTable {
-  constructor() {
-    this.body = element("tbody");
-    this.node = element("section.panel", { "aria-labelledby": "cost-title", hidden: true },
-      element("div.panel-head", {}, element("h2", { id: "cost-title", text: "Cost by worker" })),
-      element("div.scroll", { tabindex: "0", role: "group", "aria-labelledby": "cost-title" }, element("table", {},
-        element("thead", {}, element("tr", {}, ["Worker", "Tasks", "Frames", "Slot time", "Frames a second", "Lost in failures"]
-          .map((text, index) => element(index > 0 ? "th.number" : "th", { scope: "col", text })))),
-        this.body)));
-  }
+/** A moment within a line of text, with the exact one on hover. @param {string} text RFC 3339. */
+function momentOf(before, text) {
+  const time = Date.parse(text) / 1000;
+  return element("span", {}, before, element("time", { datetime: text, title: exactTime(time), text: localTime(time) }));
+}
 
-  set(tasks) {
-    const workers = new Map();
-    const of = name => {
-      if (!workers.has(name)) workers.set(name, { name, tasks: 0, frames: 0, seconds: 0, video: 0, lost: 0 });
-      return workers.get(name);
-    };
-    for (const task of tasks) {
-      if (task.cached) continue;
-      for (const attempt of task.attempts) of(attempt.workerName ?? attempt.worker).lost += attempt.ranSeconds;
-      if (task.state !== "done" || !task.workerName) continue;
-      const worker = of(task.workerName);
-      worker.tasks += 1;
-      worker.seconds += task.ranSeconds;
-      if (task.kind !== "video") continue;
-      worker.frames += task.work;
-      worker.video += task.ranSeconds;
-    }
-    setHidden(this.node, workers.size === 0);
-    reconcile(
-      this.body, [...workers.values()].sort((a, b) => a.name.localeCompare(b.name)), worker => worker.name,
-      worker => element("tr", {}, element("th", { scope: "row", text: worker.name }),
-        Array.from({ length: 5 }, () => element("td.number"))),
-      (row, worker) => {
-        const cells = [count(worker.tasks), count(worker.frames), duration(worker.seconds),
-          worker.video > 0 ? rate(worker.frames / worker.video) : "–", worker.lost > 0 ? duration(worker.lost) : "–"];
-        cells.forEach((text, index) => setText(row.children[index + 1], text));
-      });
-  }
+/** What an attempt took of its worker; nothing if the worker did not say. */
+function usageList(usage) {
+  return usage ? element("dl.usage", {}, usageTexts(usage).map(([name, value]) =>
+    element("div", {}, element("dt", { text: name }), element("dd", { text: value })))) : null;
 }

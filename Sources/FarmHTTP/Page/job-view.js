@@ -4,10 +4,13 @@ import { api } from "./api.js";
 import { confirmAction, showFailure } from "./dialogs.js";
 import { element, reconcile, setHidden, setText } from "./dom.js";
 import { phase, progress, remaining, roughly } from "./estimate.js";
+import { makeFindings } from "./findings.js";
 import { Film } from "./film.js";
+import { marksOf } from "./film-marks.js";
 import { Filmstrip } from "./filmstrip.js";
 import { bytes, count, counted, duration, exactTime, isOpen, localTime, percent } from "./format.js";
-import { CostTable, TaskTable } from "./job-tasks.js";
+import { CostTable } from "./job-cost.js";
+import { TaskTable } from "./job-tasks.js";
 import { canNotify, isWanted, toggleNotification } from "./notifications.js";
 import { SegmentMap, segmentsOf } from "./segment-map.js";
 import { farm, forgetJob, now, onChange, onFarmEvent, takeJob } from "./state.js";
@@ -15,38 +18,41 @@ import { JobTasks } from "./task-watch.js";
 
 export function showJob(parent, id) {
   const head = makeHead(id);
-  const findings = makeFindings();
   const table = new TaskTable();
   const cost = new CostTable();
   const map = new SegmentMap(task => table.open(task.ordinal));
+  const findings = makeFindings(frame => map.show(frame));
   const strip = new Filmstrip(id);
   const film = new Film();
   const filmPanel = element("section.panel", { "aria-labelledby": "film-title" },
     element("div.panel-head", {}, element("h2", { id: "film-title", text: "Film" }), makeLegend()),
     map.canvas, strip.node, film.node);
   const gone = element("p.empty", { hidden: true });
-  const body = element("div", {}, head.node, findings.node, filmPanel, table.node, cost.node);
+  const body = element("div.job-body", {}, head.node, findings.node, filmPanel, table.node, cost.node);
   parent.append(gone, body);
 
   let isCurrent = false;
+  let marksOfJob = null;
   const update = () => {
     const job = farm.jobs.get(id);
     if (!job) return;
     document.title = `${isOpen(job) ? `${percent(progress(job))} ` : ""}${job.name || id} · Sheaf`;
     head.update(job);
     findings.update(job);
+    if (marksOfJob !== job) map.setMarks(marksOf(job));
+    marksOfJob = job;
     film.set(job);
   };
   const tasks = new JobTasks(id, list => {
     const segments = segmentsOf(list);
     table.set(list);
-    cost.set(list);
+    cost.set(list, farm.jobs.get(id)?.usage);
     map.set(segments);
     strip.set(segments);
     setHidden(map.canvas, segments.length === 0);
     setHidden(strip.node, segments.length === 0);
     setHidden(filmPanel, segments.length === 0 && farm.jobs.get(id)?.state !== "done");
-  });
+  }, () => readUsage());
   setHidden(filmPanel, true);
 
   let shown = null;
@@ -63,6 +69,18 @@ export function showJob(parent, id) {
       setHidden(gone, false);
       gone.replaceChildren(error.status === 404 ? "There is no such job: it may have been deleted. "
         : `The job cannot be shown: ${error.message}. `, element("a", { href: "#/jobs", text: "All jobs" }));
+    }
+  };
+  let isUsageOld = false;
+  /** What the attempts took is in the status of the job itself alone. */
+  const readUsage = async () => {
+    if (!isUsageOld) return;
+    isUsageOld = false;
+    try {
+      shown = takeJob(await api.job(id));
+      cost.set(tasks.tasks, shown.usage);
+    } catch {
+      // What is shown stays; the next event reads again.
     }
   };
   let known = null;
@@ -83,9 +101,13 @@ export function showJob(parent, id) {
     if (event === null) return load();
     if (event.job !== id) return;
     if (event.event === "jobDeleted") load();
+    if (event.event === "taskDone" || event.event === "taskFailed") isUsageOld = true;
     tasks.take(event);
   });
-  const timer = setInterval(update, 1000);
+  const timer = setInterval(() => {
+    update();
+    table.tick();
+  }, 1000);
   update();
   load();
   return () => {
@@ -196,8 +218,9 @@ function makeActions(id) {
       location.hash = "#/jobs";
     });
   });
+  const timeline = element("a.button", { href: `#/?job=${encodeURIComponent(id)}`, text: "Critical path" });
   return {
-    node: element("div.actions", {}, tell, cancel, retry, remove),
+    node: element("div.actions", {}, timeline, tell, cancel, retry, remove),
     update(job) {
       setHidden(tell, !isOpen(job) || !canNotify());
       setHidden(cancel, !isOpen(job));
@@ -205,35 +228,4 @@ function makeActions(id) {
       setHidden(remove, isOpen(job));
     },
   };
-}
-
-/** Problems, warnings, and damage with its places. */
-function makeFindings() {
-  const list = element("ul.findings");
-  const node = element("section.panel", { "aria-labelledby": "findings-title", hidden: true },
-    element("div.panel-head", {}, element("h2", { id: "findings-title", text: "Problems and warnings" })), list);
-  return {
-    node,
-    update(job) {
-      const found = [
-        ...(job.state === "failed" && job.error ? [{ kind: "problem", text: job.error, place: "" }] : []),
-        ...job.problems.map(problem => ({ kind: "problem", text: problem.message, place: placeOf(problem) })),
-        ...job.damage.map(damage => ({
-          kind: "damage", text: `${damage.path}: ${damage.type}, ${counted(damage.count, "place")}`,
-          place: damage.places.slice(0, 8).map(place => `${place.filmSeconds.toFixed(2)} s of the film`).join(", "),
-        })),
-        ...job.warnings.map(problem => ({ kind: "warning", text: problem.message, place: placeOf(problem) })),
-      ];
-      setHidden(node, found.length === 0);
-      reconcile(list, found, item => `${item.kind} ${item.place} ${item.text}`,
-        item => element("li", { class: item.kind }, element("span.kind", { text: item.kind }),
-          element("span", { text: item.text }), element("span.place", { text: item.place })),
-        () => {});
-    },
-  };
-}
-
-function placeOf(problem) {
-  const line = problem.line ? `line ${problem.line}${problem.column ? `:${problem.column}` : ""}` : "";
-  return [problem.pointer ?? problem.path ?? "", line].filter(text => text !== "").join(", ");
 }

@@ -5,7 +5,7 @@ import { confirmAction, showFailure } from "./dialogs.js";
 import { element, setHidden, setText } from "./dom.js";
 import { progress } from "./estimate.js";
 import { count, counted, duration, exactTime, isOpen, jobStates, localTime, percent } from "./format.js";
-import { farm, now, onChange, takeJob } from "./state.js";
+import { farm, forgetJob, now, onChange, onFarmEvent, takeJob } from "./state.js";
 import { VirtualList } from "./virtual-list.js";
 
 const rowHeight = 36;
@@ -22,11 +22,14 @@ export function showJobs(parent) {
       view.search, view.removeAll),
     element("section.panel.fill", { "aria-label": "Jobs" }, view.head, view.list.node, view.empty));
   const endChanges = onChange(() => view.update());
+  const endEvents = onFarmEvent(event => event === null && view.reload());
   const timer = setInterval(() => view.update(), 1000);
   view.choose("all");
   return () => {
     endChanges();
+    endEvents();
     clearInterval(timer);
+    clearTimeout(view.typing);
     view.list.end();
   };
 }
@@ -37,13 +40,15 @@ class JobList {
     /** The cursor of the next page. Undefined: the first was not read; null: there are no more. */
     this.next = undefined;
     this.isLoading = false;
+    /** How many jobs were listed before everything began anew, and are not read again yet. */
+    this.wanted = 0;
     this.turn = 0;
     this.total = element("span.dim");
     this.buttons = choices.map(([name, text]) => element("button", {
       type: "button", text, onclick: () => this.choose(name),
     }));
     this.search = element("input", { type: "search", placeholder: "Name or id", "aria-label": "Filter by name or id" });
-    this.search.addEventListener("input", () => this.update());
+    this.search.addEventListener("input", () => this.find());
     this.removeAll = element("button", { type: "button", onclick: () => this.removeShown() });
     this.head = element("div.job-row.head", { "aria-hidden": "true" },
       ["Name", "State", "Progress", "Submitted", "Took", "Job"].map(text => element("span", { text })));
@@ -57,6 +62,11 @@ class JobList {
   choose(name) {
     this.choice = choices.find(choice => choice[0] === name);
     this.buttons.forEach((button, index) => button.setAttribute("aria-pressed", choices[index] === this.choice));
+    this.restart();
+  }
+
+  /** Reads from the newest job on. */
+  restart() {
     this.next = undefined;
     this.turn += 1;
     this.isLoading = false;
@@ -64,39 +74,67 @@ class JobList {
     this.loadPage();
   }
 
+  get words() { return this.search.value.trim().toLowerCase(); }
+
   async loadPage() {
     if (this.isLoading || this.next === null) return;
     this.isLoading = true;
     const turn = this.turn;
     try {
-      const page = await api.jobs(this.choice[2], this.next, this.next === undefined ? 200 : 1000);
+      const limit = this.next === undefined ? 200 : 1000;
+      const page = await api.jobs({ states: this.choice[2], name: this.words, after: this.next, limit });
       if (turn !== this.turn) return;
       for (const job of page.jobs) takeJob(job);
       this.next = page.next ?? null;
       this.isLoading = false;
+      // What was read before a lost connection is read again before the list is shown.
+      if (this.wanted > 0 && this.next) {
+        this.wanted -= page.jobs.length;
+        return this.loadPage();
+      }
+      this.wanted = 0;
       this.update();
-      // A name is looked for among all of them.
-      if (this.search.value.trim() !== "" && this.next) this.loadPage();
     } catch {
+      if (turn !== this.turn) return;
+      // The next update tries again.
       this.isLoading = false;
+      this.wanted = 0;
+    }
+  }
+
+  /** Everything begins anew: jobs that are not followed are not known any more, and some may have been deleted. */
+  reload() {
+    this.wanted = this.list.items.length;
+    this.restart();
+  }
+
+  /** Names are looked for among all jobs, and an id by itself. */
+  async find() {
+    const { words } = this;
+    this.update();
+    clearTimeout(this.typing);
+    this.typing = setTimeout(() => this.restart(), 200);
+    if (!/^[0-9a-z-]{8,64}$/.test(words) || farm.jobs.has(words)) return;
+    try {
+      takeJob(await api.job(words));
+      this.update();
+    } catch {
+      // It is no id.
     }
   }
 
   update() {
-    const states = new Set(this.choice[2].length > 0 ? this.choice[2] : [...jobStates, "unknown"]);
-    const words = this.search.value.trim().toLowerCase();
-    const shown = [];
-    for (const job of farm.jobs.values()) {
-      if (!states.has(job.state)) continue;
-      if (words !== "" && !job.name.toLowerCase().includes(words) && !job.job.includes(words)) continue;
-      shown.push(job);
-    }
-    shown.sort((a, b) => b.submittedAt - a.submittedAt || (a.job < b.job ? 1 : -1));
-    this.list.set(shown);
-    if (words !== "" && this.next) this.loadPage();
-    setText(this.total, `${counted(shown.length, "job")}${this.next ? " or more" : ""}`);
-    setHidden(this.empty, shown.length > 0 || !farm.hasState);
-    setHidden(this.list.node, shown.length === 0);
+    if (this.wanted > 0) return;
+    const { words } = this;
+    const key = JSON.stringify([farm.jobsVersion, this.choice[0], words]);
+    // Most changes are of jobs that are listed already: only the rows that are seen are filled again.
+    if (key === this.shown) this.list.place(true);
+    else this.list.set(this.select(words));
+    this.shown = key;
+    const number = this.list.items.length;
+    setText(this.total, `${counted(number, "job")}${this.next ? " or more" : ""}`);
+    setHidden(this.empty, number > 0 || !farm.hasState || this.isLoading);
+    setHidden(this.list.node, number === 0);
     if (this.empty.dataset.name !== this.choice[0] + words) {
       this.empty.dataset.name = this.choice[0] + words;
       this.empty.replaceChildren(...(words !== "" ? ["No job has this name."]
@@ -104,9 +142,21 @@ class JobList {
           ? ["There are no jobs. ", element("a", { href: "#/new", text: "Submit a document" }), "."]
           : [`No job is ${this.choice[1].toLowerCase()}.`]));
     }
-    const canRemove = ["failed", "cancelled"].includes(this.choice[0]) && shown.length > 0 && words === "";
+    const canRemove = ["failed", "cancelled"].includes(this.choice[0]) && number > 0 && words === "";
     setHidden(this.removeAll, !canRemove);
     setText(this.removeAll, `Delete all ${this.choice[1].toLowerCase()}`);
+  }
+
+  /** The jobs that are listed, newest first. */
+  select(words) {
+    const states = new Set(this.choice[2].length > 0 ? this.choice[2] : [...jobStates, "unknown"]);
+    const shown = [];
+    for (const job of farm.jobs.values()) {
+      if (!states.has(job.state)) continue;
+      if (words !== "" && !job.name.toLowerCase().includes(words) && !job.job.includes(words)) continue;
+      shown.push(job);
+    }
+    return shown.sort((a, b) => b.submittedAt - a.submittedAt || (a.job < b.job ? 1 : -1));
   }
 
   async removeShown() {
@@ -118,7 +168,7 @@ class JobList {
     if (!really) return;
     try {
       await api.removeAll([state]);
-      for (const job of [...farm.jobs.values()]) if (job.state === state) farm.jobs.delete(job.job);
+      for (const job of [...farm.jobs.values()]) if (job.state === state) forgetJob(job.job);
       this.choose(state);
     } catch (error) {
       showFailure("The jobs were not deleted", error);

@@ -1,6 +1,6 @@
 // Starts the page: the stream, the views and what is in its header.
 
-import { onTokenNeeded } from "./api.js";
+import { giveToken, lacksToken, onTokenNeeded } from "./api.js";
 import { askToken } from "./dialogs.js";
 import { element, hideTip, setHidden, setText } from "./dom.js";
 import { showFarm } from "./farm-view.js";
@@ -30,7 +30,8 @@ function route() {
   const hash = location.hash;
   // The link to the content is no view.
   if (hash === "#content") return;
-  const path = decodeURIComponent(hash.slice(1).split("?")[0]);
+  const [place, query] = hash.slice(1).split("?");
+  const path = decodeURIComponent(place);
   const found = views.find(view => view.pattern.test(path));
   end?.();
   end = null;
@@ -42,7 +43,7 @@ function route() {
   content.replaceChildren();
   document.title = `${found?.title ?? "Not found"} · Sheaf`;
   if (found) {
-    end = found.show(content, ...found.pattern.exec(path).slice(1));
+    end = found.show(content, ...found.pattern.exec(path).slice(1), new URLSearchParams(query));
   } else {
     content.append(element("h1", { text: "There is no such view" }), element("p", {}, element("a", {
       href: "#/", text: "To the farm",
@@ -55,6 +56,12 @@ function route() {
 
 const connection = document.getElementById("connection");
 const banner = document.getElementById("banner");
+const bannerText = element("span");
+const tokenButton = element("button", { type: "button", text: "Give the token", hidden: true, onclick: async () => {
+  // Views that have asked in vain ask again.
+  if (await giveToken()) location.reload();
+} });
+banner.append(bannerText, tokenButton);
 
 /** Says whether the page is live, and how old its data is if not. */
 function showConnection() {
@@ -62,7 +69,9 @@ function showConnection() {
   connection.dataset.state = isLive ? "live" : "lost";
   setText(connection, isLive ? "Live" : farm.hasState ? "Not connected" : "Connecting");
   const old = farm.heardAt === 0 ? "" : ` What is shown was true ${age((Date.now() - farm.heardAt) / 1000)}.`;
-  setText(banner, `Not connected: ${farm.reason ?? "waiting for the coordinator"}.${old} Trying again.`);
+  const reason = lacksToken() ? "the farm’s token was not given" : farm.reason ?? "waiting for the coordinator";
+  setText(bannerText, `Not connected: ${reason}.${old}${lacksToken() ? "" : " Trying again."}`);
+  setHidden(tokenButton, !lacksToken());
   setHidden(banner, isLive || (!farm.reason && farm.heardAt === 0));
 }
 

@@ -1,8 +1,12 @@
 // The film as a bar of its segments: what is done, what runs and what failed, at its place.
 
 import { element, fitCanvas, hideTip, setAttribute, showTip } from "./dom.js";
+import { describeMarks } from "./film-marks.js";
 import { count, duration, framesOfLabel } from "./format.js";
 import { colours, onTheme } from "./theme.js";
+
+/** The height of the marks below the bar. */
+const markHeight = 10;
 
 /** Drawn in this order, so that where many share a pixel the last is seen. */
 const order = { cached: 0, done: 1, waiting: 2, ready: 2, running: 3, failed: 4 };
@@ -22,8 +26,8 @@ export function segmentState(task) {
   return task.cached ? "cached" : task.state;
 }
 
-/** A segment in lines of text. */
-export function describeSegment({ task, first, end }) {
+/** A segment in lines of text. @param {object[]} marks As `marksOf` gives them. */
+export function describeSegment({ task, first, end }, marks = []) {
   const words = {
     cached: "known before, not rendered again", done: "done", running: "renders", failed: "failed", ready: "waits for a slot",
     waiting: "waits for other tasks",
@@ -35,15 +39,34 @@ export function describeSegment({ task, first, end }) {
     `Frames ${count(first)} to ${count(end - 1)}`,
     (task.label ?? "").replace(/^frames \d+\.\.\d+ of /, ""),
     `${words[state] ?? state}${where}${time}`,
+    ...(task.boundary ? [`why it starts there: ${task.boundary}`] : []),
     ...(task.secondWorkerName ? [`backup lease on ${task.secondWorkerName}`] : []),
     ...(task.attempts.length > 0 ? [`${task.attempts.length} failed: ${task.error ?? ""}`] : []),
+    ...describeMarks(marks, first, end),
   ];
+}
+
+/** Damage is a triangle at its frame, and what a warning is about is a line. */
+function paintMark(context, palette, { kind, first, end }, y, scale, width) {
+  const x = Math.min(first * scale, width - 2);
+  if (kind !== "damage") {
+    context.fillStyle = palette.warn;
+    context.fillRect(x, y + 7, Math.max(2, Math.min((end - first) * scale, width - x)), 2);
+    return;
+  }
+  context.fillStyle = palette.bad;
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x - 4, y + 7);
+  context.lineTo(x + 4, y + 7);
+  context.fill();
 }
 
 export class SegmentMap {
   /** @param {(task) => void} onChoose A segment was clicked, or chosen by Enter. */
   constructor(onChoose) {
     this.segments = [];
+    this.marks = [];
     this.focused = -1;
     this.canvas = element("canvas.segments", {
       tabindex: "0", role: "slider", "aria-label": "Segments of the film", "aria-valuemin": "1", "aria-valuemax": "1",
@@ -89,21 +112,40 @@ export class SegmentMap {
     this.draw();
   }
 
+  /** @param {object[]} marks As `marksOf` gives them. */
+  setMarks(marks) {
+    this.marks = marks;
+    this.canvas.classList.toggle("marked", marks.length > 0);
+    this.describe();
+    this.draw();
+  }
+
+  /** Shows the segment that has a frame, as if it were pointed at. */
+  show(frame) {
+    const index = this.segments.findLastIndex(segment => segment.first <= frame);
+    if (index < 0) return;
+    this.canvas.scrollIntoView({ block: "nearest" });
+    this.canvas.focus({ preventScroll: true });
+    this.select(index, true);
+  }
+
   draw() {
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.paint());
+    cancelAnimationFrame(this.painting);
+    this.painting = requestAnimationFrame(() => this.paint());
   }
 
   paint() {
     if (!this.canvas.isConnected) return;
-    const { width, height, context } = fitCanvas(this.canvas);
+    const { width, height: whole, context } = fitCanvas(this.canvas);
+    // Below the bar there is room for marks.
+    const height = this.marks.length > 0 ? whole - markHeight : whole;
     const palette = colours();
     const fills = {
       cached: palette.cached, done: palette.done, waiting: palette.waiting, ready: palette.waiting, running: palette.accent,
       failed: palette.bad,
     };
     const scale = width / (this.frames ?? 1);
-    context.clearRect(0, 0, width, height);
+    context.clearRect(0, 0, width, whole);
     const mean = width / Math.max(1, this.segments.length);
     // Gaps between segments, where there is room for them.
     const gap = mean > 4 ? 1 : 0;
@@ -130,6 +172,7 @@ export class SegmentMap {
         }
       }
     }
+    for (const mark of this.marks) paintMark(context, palette, mark, height - 3, scale, width);
     const chosen = this.segments[this.focused];
     if (chosen) {
       context.strokeStyle = palette.text;
@@ -155,7 +198,7 @@ export class SegmentMap {
     const box = this.canvas.getBoundingClientRect();
     const index = this.indexAt(event.clientX - box.left, box.width);
     this.select(index);
-    if (index >= 0) showTip(describeSegment(this.segments[index]), event.clientX, event.clientY);
+    if (index >= 0) showTip(describeSegment(this.segments[index], this.marks), event.clientX, event.clientY);
   }
 
   select(index, showsTip = false) {
@@ -168,7 +211,7 @@ export class SegmentMap {
     const segment = this.segments[index];
     if (!segment || !showsTip) return;
     const box = this.canvas.getBoundingClientRect();
-    showTip(describeSegment(segment), box.left + segment.first / this.frames * box.width, box.bottom - 10);
+    showTip(describeSegment(segment, this.marks), box.left + segment.first / this.frames * box.width, box.bottom - 10);
   }
 
   describe() {
@@ -176,6 +219,6 @@ export class SegmentMap {
     setAttribute(this.canvas, "aria-valuenow", Math.max(1, this.focused + 1));
     setAttribute(
       this.canvas, "aria-valuetext",
-      segment ? describeSegment(segment).join(". ") : `${count(this.segments.length)} segments`);
+      segment ? describeSegment(segment, this.marks).join(". ") : `${count(this.segments.length)} segments`);
   }
 }

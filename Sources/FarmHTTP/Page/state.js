@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { AttemptLog } from "./attempts.js";
 import { atNextFrame } from "./dom.js";
-import { isOpen } from "./format.js";
+import { isOpen, shortID } from "./format.js";
 import { RateMeter } from "./estimate.js";
 import { followFarm } from "./stream.js";
 
@@ -12,6 +12,8 @@ const mostHappenings = 500;
 export const farm = {
   /** By id. Each has `submittedAt`, in seconds since 1970, and `heardAt`. */
   jobs: new Map(),
+  /** Another number when there are other jobs, or one has another state or name. */
+  jobsVersion: 0,
   workers: [],
   notices: [],
   log: new AttemptLog(),
@@ -56,13 +58,16 @@ export function takeJob(status) {
   const known = farm.jobs.get(status.job);
   const time = now();
   status.heardAt = time;
-  status.submittedAt = known?.submittedAt ?? time - status.submittedSecondsAgo;
-  // An event of a list has no damage, warnings and outputs; those of the job itself are kept.
+  const submittedAt = Date.parse(status.submittedAt) / 1000;
+  status.submittedAt = Number.isFinite(submittedAt) ? submittedAt : known?.submittedAt ?? time - status.submittedSecondsAgo;
+  // An event of a list has no damage, warnings, outputs and usage; those of the job itself are kept.
   if (known && known.state === status.state) {
+    if (known.film && !status.film) status.film = known.film;
     for (const key of ["damage", "warnings", "losses"]) {
       if (status[key].length === 0 && known[key].length > 0) status[key] = known[key];
     }
     if (known.outputs && !status.outputs) status.outputs = known.outputs;
+    if (known.usage && !status.usage) status.usage = known.usage;
   }
   status.recent = known?.recent ?? new RateMeter(15);
   if (known && status.framesDone > known.framesDone) {
@@ -70,11 +75,18 @@ export function takeJob(status) {
     status.recent.add(time, status.framesDone - known.framesDone);
   }
   farm.jobs.set(status.job, status);
+  if (known?.state !== status.state || known.name !== status.name) farm.jobsVersion += 1;
   return status;
 }
 
+/** What a worker is called: its name, and the beginning of its id where two connected ones have the same. */
+export function workerLabel(id, name) {
+  const namesakes = farm.workers.filter(worker => worker.name === name);
+  return namesakes.length > 1 && namesakes.some(worker => worker.id === id) ? `${name} ${shortID(id)}` : name;
+}
+
 export function forgetJob(job) {
-  farm.jobs.delete(job);
+  if (farm.jobs.delete(job)) farm.jobsVersion += 1;
   notify();
 }
 
@@ -87,6 +99,7 @@ function reset(snapshot) {
   if (snapshot.time) farm.skew = snapshot.time - Date.now() / 1000;
   const history = snapshot.history ?? [];
   farm.jobs = new Map();
+  farm.jobsVersion += 1;
   for (const job of snapshot.jobs) takeJob(job);
   farm.workers = snapshot.workers;
   farm.notices = snapshot.notices;
@@ -117,7 +130,7 @@ function take(name, value) {
   switch (name) {
     case "reset": reset(value); break;
     case "job": takeJob(value); break;
-    case "deleted": farm.jobs.delete(value.job); break;
+    case "deleted": forgetJob(value.job); break;
     case "workers":
       farm.workers = value.workers;
       farm.notices = value.notices;
@@ -125,7 +138,7 @@ function take(name, value) {
     case "event": {
       const event = { time: now(), ...value };
       farm.log.apply(event);
-      if (event.event === "jobDeleted") farm.jobs.delete(event.job);
+      if (event.event === "jobDeleted") forgetJob(event.job);
       if (isTold(event)) farm.happenings.push(event);
       if (farm.happenings.length > mostHappenings * 1.2) farm.happenings.splice(0, mostHappenings / 5);
       for (const listener of eventListeners) listener(event);

@@ -1,6 +1,7 @@
 // The tasks of one job, kept current by events, and read again where events do not say enough.
 
 import { api } from "./api.js";
+import { now } from "./state.js";
 
 /** Between two readings. Those of many tasks are megabytes. */
 const shortestPause = 1500;
@@ -8,10 +9,14 @@ const pauseOfManyTasks = 8000;
 const manyTasks = 2000;
 
 export class JobTasks {
-  /** @param {(tasks: object[]) => void} onChange */
-  constructor(job, onChange) {
+  /**
+   * @param {(tasks: object[]) => void} onChange
+   * @param {() => void} onRead They were read again.
+   */
+  constructor(job, onChange, onRead = () => {}) {
     this.job = job;
     this.onChange = onChange;
+    this.onRead = onRead;
     this.tasks = [];
     this.readAt = 0;
     this.timer = null;
@@ -30,10 +35,10 @@ export class JobTasks {
     try {
       const { tasks } = await api.tasks(this.job);
       if (this.hasEnded) return;
+      for (const task of tasks) if (task.state === "running") task.startedAt = now() - task.ranSeconds;
       this.tasks = tasks;
       this.onChange(tasks);
-      // The job's status counts the frames of video tasks alone: nothing else says how far another task is.
-      if (tasks.some(task => task.state === "running" && task.kind !== "video")) this.loadSoon();
+      this.onRead();
     } catch {
       // What is shown stays; the next event reads again.
     }
@@ -52,9 +57,15 @@ export class JobTasks {
       ? this.tasks[event.ordinal] : this.tasks.find(candidate => candidate.ordinal === event.ordinal);
     if (task && event.event === "taskGranted") {
       if (task.state === "running") task.secondWorkerName = event.worker;
-      else Object.assign(task, { state: "running", workerName: event.worker, done: 0, ranSeconds: 0 });
+      else {
+        Object.assign(task, {
+          state: "running", worker: event.workerID, workerName: event.worker, done: 0, ranSeconds: 0, startedAt: event.time,
+        });
+      }
     } else if (task && event.event === "taskDone") {
-      Object.assign(task, { state: "done", workerName: event.worker, done: task.work, secondWorkerName: undefined });
+      Object.assign(task, {
+        state: "done", worker: event.workerID, workerName: event.worker, done: task.work, secondWorkerName: undefined,
+      });
       if (event.seconds !== undefined) task.ranSeconds = event.seconds;
     }
     if (task) this.show();

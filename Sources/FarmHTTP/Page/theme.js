@@ -55,3 +55,8 @@ export function colours() {
   palette.font = style.getPropertyValue("--font").trim();
   return palette;
 }
+
+/** How much larger the page's text is than on a small screen. */
+export function textScale() {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize) / 14;
+}

@@ -3,9 +3,8 @@
 import { kindOfLabel } from "./format.js";
 import { farm, now } from "./state.js";
 
-/** The height of the times above the rows. */
-export const axis = 22;
-export const laneHeight = 18;
+/** The heights of the times above the rows and of a row, where the text is not scaled. */
+export const unscaled = { axis: 22, lane: 18 };
 const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200,
   86_400];
 
@@ -21,14 +20,17 @@ function barColour(attempt, palette) {
   }
 }
 
+/** How much of an attempt's colour each of its phases has, in the order of `phaseNames`. */
+export const phaseStrengths = [0.3, 0.5, 1, 0.72];
+
 /**
  * @param view What is seen: the timeline's geometry, its scroll, and the job and the attempt that stand out.
  * @returns {object[]} Where each bar is.
  */
 export function paintTimeline(context, palette, view) {
-  const { width, height } = view;
+  const { width, height, axis, textScale } = view;
   context.clearRect(0, 0, width, height);
-  context.font = `12px ${palette.font}`;
+  context.font = `${12 * textScale}px ${palette.font}`;
   context.textBaseline = "middle";
   context.save();
   context.beginPath();
@@ -38,11 +40,12 @@ export function paintTimeline(context, palette, view) {
   context.restore();
   paintGrid(context, palette, view);
   const boxes = paintBars(context, palette, view);
+  paintPath(context, palette, view, boxes);
   paintPresent(context, palette, view);
   return boxes;
 }
 
-function paintRows(context, palette, { rows, scroll, width, height, labels, x, left }) {
+function paintRows(context, palette, { rows, scroll, width, height, labels, x, left, axis, lane: laneHeight }) {
   for (const row of rows) {
     const top = row.top - scroll;
     if (top > height || top + row.height < axis) continue;
@@ -71,8 +74,8 @@ function stateWords(status) {
 }
 
 function paintBars(context, palette, view) {
-  const { rows, scroll, labels, width, height, x, left, right } = view;
-  const byName = new Map(rows.map(row => [row.name, row]));
+  const { rows, scroll, labels, width, height, x, left, right, axis, lane: laneHeight } = view;
+  const byID = new Map(rows.map(row => [row.id, row]));
   const present = now();
   const boxes = [];
   context.save();
@@ -82,7 +85,7 @@ function paintBars(context, palette, view) {
   for (const attempt of farm.log.attempts) {
     const end = attempt.end ?? present;
     if (end < left || attempt.start > right) continue;
-    const row = byName.get(attempt.worker);
+    const row = byID.get(attempt.worker);
     if (!row) continue;
     const top = row.top - scroll + Math.min(attempt.lane, row.lanes - 1) * laneHeight + 2;
     if (top > height || top + laneHeight < axis) continue;
@@ -95,12 +98,18 @@ function paintBars(context, palette, view) {
   return boxes;
 }
 
-function paintBar(context, palette, { attempt, x, y, width, height }, { job, hovered }) {
+function paintBar(context, palette, { attempt, x, y, width, height }, view) {
+  const { job, hovered, labels } = view;
   const isOther = job !== null && attempt.job !== job;
-  context.globalAlpha = isOther ? 0.25 : 1;
+  const strength = isOther ? 0.25 : 1;
+  context.globalAlpha = strength;
   context.fillStyle = barColour(attempt, palette);
   // A gap keeps neighbours apart.
-  context.fillRect(x, y, Math.max(1.5, width - 1), height);
+  const body = { x, width: Math.max(1.5, width - 1) };
+  const clear = attempt.phases && width >= 6 && attempt.end > attempt.start
+    ? paintPhases(context, attempt, { x: view.x(attempt.start), y, height, scale: view.scale }, strength) : body;
+  if (clear === body) context.fillRect(x, y, body.width, height);
+  context.globalAlpha = strength;
   if (attempt.isBackup) {
     context.fillStyle = palette.panel;
     context.fillRect(x, y + height - 4, Math.max(1.5, width - 1), 2);
@@ -110,17 +119,75 @@ function paintBar(context, palette, { attempt, x, y, width, height }, { job, hov
     context.lineWidth = 1.5;
     context.strokeRect(x + 0.5, y + 0.5, Math.max(2, width - 2), height - 1);
   }
-  if (width > 64) {
+  const textStart = Math.max(clear.x, labels);
+  const space = clear.x + clear.width - textStart;
+  if (space > 64) {
     context.fillStyle = palette.panel;
     const frames = /frames (\d+\.\.\d+)/.exec(attempt.label);
-    context.fillText(clipped(context, frames ? frames[1] : attempt.label, width - 12), x + 5, y + height / 2 + 0.5);
+    const text = clipped(context, frames ? frames[1] : attempt.label, space - 12);
+    context.fillText(text, textStart + 5, y + height / 2 + 0.5);
   }
   context.globalAlpha = 1;
 }
 
+/**
+ * The phases of an attempt from left to right.
+ * @returns Where it has its full colour, for its text.
+ */
+function paintPhases(context, attempt, { x, y, height, scale }, strength) {
+  const right = x + (attempt.end - attempt.start) * scale - 1;
+  let from = x;
+  let clear = { x, width: 0 };
+  const paint = (to, share) => {
+    context.globalAlpha = strength * share;
+    context.fillRect(from, y, to - from, height);
+  };
+  attempt.phases.forEach((seconds, index) => {
+    const to = Math.min(right, from + seconds * scale);
+    paint(to, phaseStrengths[index]);
+    if (phaseStrengths[index] === 1) clear = { x: from, width: to - from };
+    from = to;
+  });
+  // What the coordinator took beside the phases.
+  paint(right, phaseStrengths[0]);
+  return clear;
+}
+
+/** Outlines the attempts of the critical path, with a line from each to the next. */
+function paintPath(context, palette, { path, labels, width, height, x, axis }, boxes) {
+  if (path.length === 0) return;
+  const placed = new Map(boxes.map(box => [box.attempt, box]));
+  context.save();
+  context.beginPath();
+  context.rect(labels, axis, width - labels, height - axis);
+  context.clip();
+  context.strokeStyle = palette.text;
+  context.lineWidth = 1.5;
+  path.forEach(({ attempt, to }, index) => {
+    const box = placed.get(attempt);
+    if (!box) return;
+    context.strokeRect(box.x, box.y - 0.75, Math.max(2, box.width - 1), box.height + 1.5);
+    const next = path[index + 1];
+    const nextBox = next && placed.get(next.attempt);
+    if (!nextBox) return;
+    const isBelow = nextBox.y > box.y;
+    const turn = Math.max(x(to), box.x);
+    context.beginPath();
+    if (nextBox.y !== box.y) {
+      context.moveTo(turn, isBelow ? box.y + box.height + 0.75 : box.y - 0.75);
+      context.lineTo(turn, nextBox.y + nextBox.height / 2);
+    } else {
+      context.moveTo(turn, box.y + box.height / 2);
+    }
+    context.lineTo(Math.max(turn, x(next.from)), nextBox.y + nextBox.height / 2);
+    context.stroke();
+  });
+  context.restore();
+}
+
 /** The times: lines under the bars, and their texts above. */
-function paintGrid(context, palette, { width, height, x, left, right, labels, scale }) {
-  const step = steps.find(candidate => candidate * scale >= 76) ?? 86_400;
+function paintGrid(context, palette, { width, height, x, left, right, labels, scale, axis, textScale }) {
+  const step = steps.find(candidate => candidate * scale >= 76 * textScale) ?? 86_400;
   const offset = new Date(left * 1000).getTimezoneOffset() * 60;
   context.textAlign = "center";
   for (let time = Math.ceil((left - offset) / step) * step + offset; time <= right; time += step) {
@@ -133,7 +200,7 @@ function paintGrid(context, palette, { width, height, x, left, right, labels, sc
   context.textAlign = "left";
 }
 
-function paintPresent(context, palette, { width, height, x, labels }) {
+function paintPresent(context, palette, { width, height, x, labels, axis }) {
   const edge = x(now());
   if (edge < labels || edge > width) return;
   context.fillStyle = palette.accent;

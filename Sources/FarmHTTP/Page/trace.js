@@ -1,6 +1,8 @@
-// The timeline as a Chrome trace, which Perfetto and chrome://tracing open: a process a worker, a thread a slot.
+// The timeline as a Chrome trace, which Perfetto and chrome://tracing open: a process a worker, a thread a slot. The
+// phases of an attempt are slices within its own.
 
-import { endWords } from "./format.js";
+import { phaseNames } from "./attempts.js";
+import { endWords, shortID } from "./format.js";
 
 /** Thread 0 of each process has the worker's pauses. */
 const pauseThread = 0;
@@ -12,22 +14,22 @@ const pauseThread = 0;
  * @returns {object[]} Events of the trace's JSON array: the names, then the bars by their beginning.
  */
 export function chromeTrace(log, time, nameOf) {
-  const names = [...new Set([...log.workers.keys(), ...log.attempts.map(attempt => attempt.worker)])].sort();
-  const processes = new Map(names.map((name, index) => [name, new Process(name, index + 1)]));
+  const processes = processesOf(log);
   for (const attempt of [...log.attempts].sort((a, b) => a.start - b.start)) {
     const process = processes.get(attempt.worker);
     const range = rangeOf(attempt, time);
+    const tid = process.thread(attempt.lane, range);
     process.bars.push({
-      ph: "X", name: attempt.label || `task ${attempt.ordinal}`, cat: attempt.outcome, pid: process.pid,
-      tid: process.thread(attempt.lane, range), ...range,
+      ph: "X", name: attempt.label || `task ${attempt.ordinal}`, cat: attempt.outcome, pid: process.pid, tid, ...range,
       args: {
         job: attempt.job, name: nameOf(attempt.job), task: attempt.ordinal, end: endWords(attempt.outcome),
         ...(attempt.isBackup ? { backup: true } : {}), ...(attempt.reason ? { reason: attempt.reason } : {}),
       },
     });
+    process.bars.push(...phaseSlices(attempt, range).map(slice => ({ ...slice, pid: process.pid, tid })));
   }
-  for (const [name, worker] of log.workers) {
-    const process = processes.get(name);
+  for (const [id, worker] of log.workers) {
+    const process = processes.get(id);
     for (const pause of worker.pauses) {
       process.bars.push({
         ph: "X", name: "paused", cat: "pause", pid: process.pid, tid: pauseThread, ...rangeOf(pause, time),
@@ -36,8 +38,31 @@ export function chromeTrace(log, time, nameOf) {
     }
   }
   const all = [...processes.values()];
-  const bars = all.flatMap(process => process.bars).sort((a, b) => a.ts - b.ts);
+  // The outer of two slices that begin together comes first.
+  const bars = all.flatMap(process => process.bars).sort((a, b) => a.ts - b.ts || b.dur - a.dur);
   return [...all.flatMap(process => process.names()), ...bars];
+}
+
+/** By the workers' ids, in the order of their names. */
+function processesOf(log) {
+  const names = new Map([...log.workers.values()].map(worker => [worker.id, worker.name]));
+  for (const attempt of log.attempts) names.set(attempt.worker, attempt.workerName);
+  const all = [...names.values()];
+  const shown = ([id, name]) => all.indexOf(name) === all.lastIndexOf(name) ? name : `${name} ${shortID(id)}`;
+  const workers = [...names].map(worker => ({ id: worker[0], name: shown(worker) }))
+    .sort((a, b) => a.name.localeCompare(b.name) || (a.id < b.id ? -1 : 1));
+  return new Map(workers.map(({ id, name }, index) => [id, new Process(name, index + 1)]));
+}
+
+/** The phases of an attempt that took time, within its range. */
+function phaseSlices(attempt, { ts, dur }) {
+  let begin = attempt.start;
+  return (attempt.phases ?? []).flatMap((seconds, index) => {
+    const start = Math.min(ts + dur, Math.max(ts, Math.round(begin * 1e6)));
+    begin += seconds;
+    const end = Math.min(ts + dur, Math.round(begin * 1e6));
+    return end > start ? [{ ph: "X", name: phaseNames[index], cat: "phase", ts: start, dur: end - start, args: {} }] : [];
+  });
 }
 
 /** Both ends are rounded, so that a bar that ends where the next begins does not reach into it. */

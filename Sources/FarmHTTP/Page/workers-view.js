@@ -2,7 +2,7 @@
 
 import { element, reconcile, setHidden, setText } from "./dom.js";
 import { bytes, count, duration, exactTime, framesOfLabel, localTime, rate } from "./format.js";
-import { farm, now, onChange } from "./state.js";
+import { farm, now, onChange, workerLabel } from "./state.js";
 
 const columns = ["Worker", "Load", "State", "Tasks done", "Failed", "Frames a slot second", "Against the others",
   "Connected since", "Memory a task", "Build"];
@@ -30,13 +30,14 @@ export function showWorkers(parent) {
     const history = historyOf(farm.log.attempts);
     const speeds = [...history.values()].map(worker => worker.speed).filter(speed => speed !== null).sort((a, b) => a - b);
     const median = speeds.length > 0 ? speeds[Math.floor(speeds.length / 2)] : null;
-    const gone = [...history.keys()].filter(name => !farm.workers.some(worker => worker.name === name)).sort();
-    const rows = [...farm.workers, ...gone.map(name => ({ name, id: `gone ${name}`, isGone: true }))];
+    const gone = [...history].filter(([id]) => !farm.workers.some(worker => worker.id === id))
+      .map(([id, { name }]) => ({ id, name, isGone: true })).sort((a, b) => a.name.localeCompare(b.name));
+    const rows = [...farm.workers, ...gone];
     setText(total, `${farm.workers.length} connected${gone.length > 0 ? `, ${gone.length} gone` : ""}`);
     setHidden(empty, rows.length > 0 || !farm.hasState);
     setHidden(table, rows.length === 0);
-    reconcile(body, rows, worker => worker.id, makeRow, (row, worker) =>
-      fillRow(row, worker, history.get(worker.name), median));
+    reconcile(body, rows, worker => `${worker.isGone ? "gone " : ""}${worker.id}`, makeRow, (row, worker) =>
+      fillRow(row, worker, history.get(worker.id), median));
   };
   const endChanges = onChange(update);
   const timer = setInterval(update, 1000);
@@ -53,7 +54,7 @@ function historyOf(attempts) {
   for (const attempt of attempts) {
     let worker = workers.get(attempt.worker);
     if (!worker) {
-      worker = { done: 0, failed: 0, frames: 0, seconds: 0, lastEnds: [], speed: null };
+      worker = { name: attempt.workerName, done: 0, failed: 0, frames: 0, seconds: 0, lastEnds: [], speed: null };
       workers.set(attempt.worker, worker);
     }
     if (attempt.outcome === "done") worker.done += 1;
@@ -78,8 +79,8 @@ function makeRow(worker) {
 
 function fillRow(row, worker, history, median) {
   const [name, load, state, done, failed, speed, against, since, memory, build] = row.children;
-  setText(name, worker.name);
-  name.title = worker.isGone ? "" : `id ${worker.id}, at coordinator ${worker.coordinator}`;
+  setText(name, workerLabel(worker.id, worker.name));
+  name.title = worker.isGone ? `id ${worker.id}` : `id ${worker.id}, at coordinator ${worker.coordinator}`;
   row.classList.toggle("gone", Boolean(worker.isGone));
   const [meter, words] = load.firstElementChild.children;
   setHidden(meter, Boolean(worker.isGone));

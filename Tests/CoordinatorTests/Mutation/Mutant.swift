@@ -295,14 +295,17 @@ struct MutantRun {
     let notes = [
       #"[{"pointer":"/tracks/0","message":"m"}]"#,
       #"[{"file":"a.mp4","container":"mp4","video":{"codec":"h264","width":64,"height":48,"bitRate":1,"quality":20.5},"audio":{"codec":"aac","sampleRate":48000,"channels":2}}]"#,
+      #"{"frameSeconds":0.04,"places":[{"pointer":"/tracks/0","firstFrame":1,"endFrame":2}]}"#,
     ]
-    let text = try JSONTree(notes[Int.random(in: 0..<2, using: &random)]).mutated(&random).text
+    let text = try JSONTree(notes[Int.random(in: notes.indices, using: &random)]).mutated(&random).text
     let cache = ResultNotes(store)
     let request = MutantFilm.all[0].request(document: "\(UInt64.random(in: 0...999, using: &random))")
     let encoded = try request.encoded()
     try cache.record(text, of: SHA256Digest.of(encoded))
     try cache.record(text, of: SHA256Digest.of(Array("outputs".utf8) + encoded))
+    try cache.record(text, of: SHA256Digest.of(Array("film".utf8) + encoded))
     _ = (cache.warnings(of: encoded).map(\.description), cache.outputs(of: encoded)?.map(\.text))
+    _ = try cache.film(of: encoded).map { try JSONCoding.encoder.encode($0) }
     _ = cache.damage(of: SHA256Digest.of(encoded))
   }
 }
