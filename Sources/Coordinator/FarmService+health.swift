@@ -32,6 +32,7 @@ extension FarmService {
     counts.jobs = stored.jobs
     counts.tasks = stored.tasks.map { .init(kind: $0.key.kind, state: $0.key.state, count: $0.value) }
     counts.oldestReadySeconds = stored.oldestReady.map { Double($0.milliseconds) / 1000 }
+    counts.oldestHeldEventSeconds = stored.oldestHeldEvent.map { Double($0.milliseconds) / 1000 }
     counts.oldestLostSeconds = stored.oldestLost.map { Double($0.milliseconds) / 1000 }
     counts.pendingMessages = try await pendingMessages()
     counts.workers = try await workers()

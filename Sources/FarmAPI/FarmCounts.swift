@@ -25,6 +25,9 @@ package struct FarmCounts: Sendable, Hashable {
   package var pendingMessages: Int64 = 0
   /// The time for which the task waits that has lost its last lease longest ago, in seconds. Nil: none waits.
   package var oldestLostSeconds: Double?
+  /// The age of the oldest event that no client has, because a transaction of the farm's database is under way that may
+  /// still record an earlier one, in seconds. Nil: there is none.
+  package var oldestHeldEventSeconds: Double?
   /// Tasks that are ready or run, and the durations of those that other tasks of their jobs allow to estimate.
   package var demand = WorkerDemand()
   package var workers: [WorkerStatus] = []

@@ -81,26 +81,45 @@ enum StatusText {
     case .failed where status.problems.isEmpty: lines.append(field("next", "sheaf retry \(status.job)"))
     default: break
     }
+    if let usage = status.usage { lines += workers(of: usage, width: width) }
     guard !status.tasks.isEmpty else { return lines }
     return lines + [""] + tasks(status.tasks, long: long).lines(width: width)
   }
 
-  /// What the job took of all workers, and of each if there are several.
+  /// What the measured attempts took of all workers, in two lines.
   private static func usage(_ usage: JobUsage) -> [String] {
-    var lines = [field("took", text(usage.total, attempts: usage.attempts))]
-    if usage.workers.count > 1 {
-      lines += usage.workers.map { field("", "\($0.workerName.onOneLine): \(text($0.usage, attempts: $0.attempts))") }
-    }
-    return lines
+    let total = usage.total
+    return [
+      field(
+        "took",
+        "\(Measure.duration(total.renderSeconds)) of work in \(Measure.count(usage.attempts, "attempt")), "
+          + "\(Measure.duration(total.cpuSeconds)) of CPU, \(Measure.bytes(total.peakBytes)) at most"),
+      field(
+        "",
+        "\(Measure.duration(total.fetchSeconds)) for \(Measure.bytes(total.fetchedBytes)) of inputs, "
+          + "\(Measure.duration(total.uploadSeconds)) for \(Measure.bytes(total.uploadedBytes)) of results"),
+    ]
   }
 
-  private static func text(_ usage: UsageReport, attempts: Int) -> String {
-    """
-    \(Measure.count(attempts, "attempt")): \(Measure.duration(usage.renderSeconds)) of work, \
-    \(Measure.duration(usage.fetchSeconds)) for inputs, \(Measure.duration(usage.uploadSeconds)) for results, \
-    \(Measure.duration(usage.cpuSeconds)) of CPU, \(Measure.bytes(usage.peakBytes)) of memory at most, \
-    \(Measure.bytes(usage.fetchedBytes)) fetched, \(Measure.bytes(usage.uploadedBytes)) sent
-    """
+  /// The same of each worker. Programs of one name are one.
+  private static func workers(of usage: JobUsage, width: Int?) -> [String] {
+    let names = Dictionary(grouping: usage.workers, by: \.workerName)
+    guard names.count > 1 else { return [] }
+    var table = Table(columns: [
+      .init(header: "WORKER", shortest: 6), .init(header: "ATTEMPTS", isNumber: true),
+      .init(header: "WORK", isNumber: true), .init(header: "CPU", isNumber: true),
+      .init(header: "MEMORY", isNumber: true, dispensable: 1), .init(header: "FETCHED", isNumber: true, dispensable: 2),
+      .init(header: "SENT", isNumber: true, dispensable: 3),
+    ])
+    for (name, workers) in names.sorted(by: { $0.key < $1.key }) {
+      let sum = UsageReport(workers.map(\.usage.usage).reduce(AttemptUsage(), +))
+      table.rows.append([
+        name, "\(workers.reduce(0) { $0 + $1.attempts })", Measure.duration(sum.renderSeconds),
+        Measure.duration(sum.cpuSeconds), Measure.bytes(sum.peakBytes), Measure.bytes(sum.fetchedBytes),
+        Measure.bytes(sum.uploadedBytes),
+      ])
+    }
+    return [""] + table.lines(width: width)
   }
 
   private static func time(_ time: Timestamp?, ago seconds: Double) -> String {

@@ -91,6 +91,23 @@ struct JournalTests {
     }
   }
 
+  @Test(.database) func `for how long events are held back is counted`() async throws {
+    try await TestDatabase.with { database in
+      let store = try await PostgresJobStore.connect(url: database.url)
+      let other = try database.connect()
+      _ = try other.run(Statement("a", "BEGIN"))
+      _ = try other.run(Statement("b", "SELECT pg_catalog.pg_current_xact_id()::text"))
+      try await store.submit(.sample("j1"))
+      #expect(try await store.newestEvents(limit: 1).isEmpty)
+      let held = try #require(try await store.counts().oldestHeldEvent)
+      #expect(held >= .zero && held < .seconds(600))
+      _ = try other.run(Statement("c", "COMMIT"))
+      while try await store.newestEvents(limit: 1).isEmpty { await Task.yield() }
+      while try await store.counts().oldestHeldEvent != nil { await Task.yield() }
+      await store.close()
+    }
+  }
+
   @Test(.database) func `a transaction of another database holds up nothing`() async throws {
     try await TestDatabase.with { other in
       try await TestDatabase.with { database in

@@ -53,6 +53,16 @@ struct AgentUsageTests {
   }
 
   @Test
+  func `a failure that is reported before its process has ended does not say it`() throws {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.entered(first, .executing), at: 0.5)
+    _ = agent.happen(.drain, at: 1)
+    let effects = agent.pass(until: 12)
+    #expect(effects.contains { if case .sendFailure = $0 { true } else { false } } && effects.failed == nil)
+  }
+
+  @Test
   func `a task that hung has its process's time too`() throws {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)

@@ -29,6 +29,7 @@ actor StatusReader {
   /// The outputs of the job that was asked for last, and whether it was planned then. The list is nil if it has one
   /// output.
   private var outputs: (job: JobID, isPlanned: Bool, list: [OutputReport]?)?
+  private var usages: [JobID: (usage: JobUsage?, endedAt: Duration?, at: Duration)] = [:]
   /// The names of the author's own compositors by job.
   private var compositors: [JobID: [String]] = [:]
   private var workers: (list: [WorkerRecord], at: Duration)?
@@ -58,7 +59,7 @@ actor StatusReader {
     status.film = film
     status.outputs = try await outputs(of: summary.job)
     status.trace = await traces.trace(of: id)?.traceID
-    status.usage = JobUsage(try await store.usage(of: id).map { JobUsage.Worker($0) })
+    status.usage = try await usage(of: summary.job)
     return status
   }
 
@@ -80,6 +81,19 @@ actor StatusReader {
     }
     outputs = (job.id, isPlanned, list)
     return list
+  }
+
+  /// What the attempts at the job's tasks took. It is found again after a while, and once more when the job has ended.
+  private func usage(of job: Job) async throws(JobStoreError) -> JobUsage? {
+    if let known = usages[job.id], known.endedAt == job.endedAt,
+      job.endedAt != nil || now() - known.at < Self.freshness
+    {
+      return known.usage
+    }
+    let usage = JobUsage(try await store.usage(of: job.id).map { JobUsage.Worker($0) })
+    if usages.count >= Self.maximumFailures { usages = [:] }
+    usages[job.id] = (usage, job.endedAt, now())
+    return usage
   }
 
   /// What is most likely not meant in the job's document, and where that is in its film.

@@ -25,6 +25,9 @@ struct JobRoutes: Sendable {
       Route(.post, "/v1/jobs") { try await submit($0) },
       Route(.get, "/v1/jobs", query: ["state", "name", "since", "before", "after", "limit"]) { try await list($0) },
       Route(.post, "/v1/jobs/cancel") { try await forEach($0, where: { !$0.hasEnded }, by: cancel) },
+      Route(.post, "/v1/jobs/retry") { call in
+        try await forEach(call, where: { $0 == .failed || $0 == .cancelled }) { job in try await retry(job) }
+      },
       Route(.post, "/v1/jobs/delete") { try await forEach($0, where: \.hasEnded, by: delete) },
       Route(.get, "/v1/jobs/{job}") { try await Response(json: status($0, withTasks: false)) },
       Route(.get, "/v1/jobs/{job}/tasks") {
@@ -34,7 +37,10 @@ struct JobRoutes: Sendable {
         try await cancel(call.job)
         return try await Response(json: status(call, withTasks: false))
       },
-      Route(.post, "/v1/jobs/{job}/retry") { try await retry($0) },
+      Route(.post, "/v1/jobs/{job}/retry") { call in
+        try await retry(call.job)
+        return try await Response(json: status(call, withTasks: false))
+      },
       Route(.delete, "/v1/jobs/{job}") { call in
         try await delete(call.job)
         return Response(status: .noContent)
@@ -185,13 +191,12 @@ struct JobRoutes: Sendable {
     throw ProblemDetails(.conflict, "job \(job) has not ended: it is \(state.rawValue); cancel it first")
   }
 
-  private func retry(_ call: Call) async throws -> Response {
-    let reply = try await farm.retry(call.job)
-    guard reply.state != nil else { throw Self.absent(call.job) }
+  private func retry(_ job: JobID) async throws {
+    let reply = try await farm.retry(job)
+    guard reply.state != nil else { throw Self.absent(job) }
     if let refusal = reply.refusal {
-      throw ProblemDetails(.conflict, "job \(call.job) cannot be taken up again: \(refusal)")
+      throw ProblemDetails(.conflict, "job \(job) cannot be taken up again: \(refusal)")
     }
-    return try await Response(json: status(call, withTasks: false))
   }
 
   // MARK: Several

@@ -131,6 +131,10 @@ final class Measurements: Sendable {
       "lost_task_wait_seconds", .gauge,
       "Time for which the task waits that has lost its last lease longest ago and was not granted again.",
       farm.oldestLostSeconds ?? 0)
+    text.add(
+      "held_event_seconds", .gauge,
+      "Age of the oldest event that clients do not have yet, because a transaction of the database is under way.",
+      farm.oldestHeldEventSeconds ?? 0)
     text.add(farm.workers)
     text.add(farm.demand)
   }

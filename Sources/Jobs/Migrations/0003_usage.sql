@@ -5,9 +5,8 @@ ALTER TABLE sheaf.task
   ADD COLUMN duration bigint NOT NULL DEFAULT 0 CHECK (duration >= 0),
   -- Why the segment starts where it does, for a person; empty if it renders none.
   ADD COLUMN boundary text NOT NULL DEFAULT '',
-  -- Null also where it is not known.
-  ADD COLUMN published_at timestamptz,
-  ADD CONSTRAINT task_published_at_is_of_a_result CHECK (published_at IS NULL OR published_epoch IS NOT NULL);
+  -- Of the result, if there is one. Null also where it is not known.
+  ADD COLUMN published_at timestamptz;
 
 -- What an attempt took, as its worker has measured it. None: it has not ended, or its worker did not say.
 CREATE TABLE sheaf.usage (

@@ -20,6 +20,8 @@ package struct StoreCounts: Sendable, Hashable {
   package var oldestReady: Duration?
   /// The time since the end of the lease of the ready task that has lost its last lease longest ago. Nil: none has.
   package var oldestLost: Duration?
+  /// The age of the oldest event of the journal that is held back for a transaction that is under way. Nil: none is.
+  package var oldestHeldEvent: Duration?
   /// The ready and running video tasks of the jobs whose median pace is known.
   package var pacedTasks: Int64 = 0
   /// What these take at that pace, of a running one what is left, in microseconds.

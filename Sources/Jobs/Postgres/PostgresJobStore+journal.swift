@@ -48,7 +48,7 @@ extension PostgresJobStore {
 extension Connection {
   /// The number of the first transaction that may still record events. A statement of its own, before the one that
   /// reads: what has ended by now, that one sees.
-  fileprivate func settled() throws(JobStoreError) -> Parameter {
+  func settled() throws(JobStoreError) -> Parameter {
     guard var fields = try run(.settled).first else {
       throw JobStoreError(.internal, "the database does not say which transactions are under way")
     }

@@ -73,9 +73,10 @@ extension PostgresJobStore {
 
   package func counts() async throws(JobStoreError) -> StoreCounts {
     try await bulk.perform { (connection) throws(JobStoreError) in
+      let settled = try connection.settled()
       let results = try connection.pipeline([
         (.beginSnapshot, []), (.jobCounts, []), (.taskCounts, []), (.oldestReady, []), (.pacedWork, []),
-        (.inspectionCounts, []), (.oldestLost, []), (.commit, []),
+        (.inspectionCounts, []), (.oldestLost, []), (.oldestHeldEvent, [settled]), (.commit, []),
       ])
       var counts = StoreCounts()
       _ = try results[1].map { (fields) throws(JobStoreError) in
@@ -93,6 +94,7 @@ extension PostgresJobStore {
         counts.inspections[try fields.named("task state")] = try fields.long()
       }
       if var fields = results[6].first { counts.oldestLost = try fields.optionalLong().map { .microseconds($0) } }
+      if var fields = results[7].first { counts.oldestHeldEvent = try fields.optionalLong().map { .microseconds($0) } }
       return counts
     }
   }
@@ -247,6 +249,9 @@ extension Statement {
     WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'inspection'
       AND task.state IN ('ready', 'running') GROUP BY task.state
     """)
+  fileprivate static let oldestHeldEvent = Statement(
+    "oldest-held-event",
+    "SELECT \(microseconds(since: "min(at)")) FROM sheaf.event WHERE xact >= $1 HAVING count(*) > 0")
   fileprivate static let oldestLost = Statement(
     "oldest-lost",
     """

@@ -64,7 +64,7 @@ extension AgentEffect {
           $0.message = failure.message
           if let process = failure.process { $0.process = process.message }
           if let digest = failure.damagedInput { $0.damagedInput = Data(digest.bytes) }
-          $0.usage = failure.usage.message
+          if let usage = failure.usage { $0.usage = usage.message }
         })
     case .disconnect, .start, .kill, .upload, .discard, .leave: nil
     }

@@ -298,7 +298,7 @@ struct AgentState: Sendable {
     let run = runs[index]
     let hasProcess = kill && run.hasProcess
     var failure = failure
-    failure.usage = run.usage(at: now)
+    failure.usage = hasProcess ? nil : run.usage(at: now)
     runs[index].enter(.failing(failure, hasProcess: hasProcess), at: now)
     let report: [AgentEffect] = connection == nil ? [] : [.sendFailure(run.lease, failure)]
     if !hasProcess { return report + [.discard(run.id)] }

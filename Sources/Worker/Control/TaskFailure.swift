@@ -10,8 +10,8 @@ struct TaskFailure: Error, Sendable, Hashable {
   var message: String
   /// Nil if no task process had been started, or its end is not known.
   var process: ProcessEnd?
-  /// What the attempt took, until it was given up.
-  var usage = AttemptUsage()
+  /// What the attempt took, until it was given up. Nil: its process had not ended.
+  var usage: AttemptUsage?
   /// An input that the coordinator does not have, or sends with other bytes, or a piece that a stitch task refuses; nil
   /// if no input is the cause.
   var damagedInput: SHA256Digest?

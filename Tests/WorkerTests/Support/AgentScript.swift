@@ -74,7 +74,7 @@ extension [AgentEffect] {
         result.usage = AttemptUsage()
         return .sendPublish(lease, result)
       case .sendFailure(let lease, var failure):
-        failure.usage = AttemptUsage()
+        failure.usage = nil
         return .sendFailure(lease, failure)
       default: return effect
       }
