@@ -232,7 +232,7 @@ let package = Package(
       swiftSettings: strict),
     // Media files, frames and pieces for the tests of the three rooms that handle them.
     .target(
-      name: "TestMedia", dependencies: ["Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
+      name: "TestMedia", dependencies: ["Digest", "Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
       swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "MediaTests",

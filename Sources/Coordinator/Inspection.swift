@@ -57,7 +57,7 @@ struct Inspection: Sendable {
           [results = service.results, store = service.content.store, builds] in
           let planned = try PlannedJob(
             request, descriptions: descriptions, fonts: fonts, build: build,
-            measurement: { try Measurements.read($0, ofSeveral: $1, store: store) }, result: { results.result(of: $0) })
+            measurement: { try Measurements.read($0, store: store) }, result: { results.result(of: $0) })
           if let problem = builds.problem(of: planned.tasks, build: build) {
             throw DocumentError(problems: [problem])
           }

@@ -3,9 +3,10 @@ import Digest
 package import Media
 package import RenderTasks
 
-// Several outputs of one film: each is stitched from its own pieces, which are in packages with those of the others.
+// The outputs of a film: each is stitched from its own pieces, which are in packages with those of the others.
 extension OutputStitcher {
-  /// Writes the outputs as a package. Every package is checked before it is used.
+  /// Writes the outputs: as a package, or the one that has no name as it is. Every package of pieces is checked before
+  /// it is used.
   /// - Parameters:
   ///   - inputs: The packages of the video by segment, then that of the audio, as in the task, then the file of the
   ///     artwork.
@@ -13,18 +14,22 @@ extension OutputStitcher {
   ///   - liveness: Advanced with every piece that is opened and every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file, which only rises.
   /// - Returns: The damaged media that the outputs show.
-  /// - Throws: As for one output. The piece of an error is the number of its package among the inputs.
+  /// - Throws: As for one file. The piece of an error is the number of its package among the inputs.
   @discardableResult
   package static func stitch(
-    _ task: StitchLadderTask, inputs: [any ByteSource], to descriptor: Int32, liveness: Liveness? = nil,
+    _ task: StitchTask, inputs: [any ByteSource], to descriptor: Int32, liveness: Liveness? = nil,
     progress: (Int64) -> Void
   ) throws(StitchError) -> ShownDamage {
     let packageCount = task.segmentCount + (task.hasAudio ? 1 : 0)
-    guard task.segmentCount >= 0, inputs.count == packageCount + (task.hasArtwork ? 1 : 0) else {
+    let hasArtwork = task.artwork != nil
+    guard task.segmentCount >= 0, inputs.count == packageCount + (hasArtwork ? 1 : 0) else {
       throw StitchError(
         .task,
         "\(inputs.count) inputs were given; the outputs have \(packageCount) packages and "
-          + (task.hasArtwork ? "artwork" : "no artwork"))
+          + (hasArtwork ? "artwork" : "no artwork"))
+    }
+    guard task.outputs.count == 1 || (!task.outputs.isEmpty && task.outputs.allSatisfy { $0.name != nil }) else {
+      throw StitchError(.task, "\(task.outputs.count) outputs were given; there must be one, or several with names")
     }
     var packages: [ContentPackage] = []
     for (number, input) in inputs.prefix(packageCount).enumerated() {
@@ -58,27 +63,30 @@ extension OutputStitcher {
         pieces.append(try piece(task.segmentCount, sound))
         places.append(task.segmentCount)
       }
-      if output.stitch.artwork != nil, task.hasArtwork { pieces.append(inputs[packageCount]) }
+      if output.file.artwork != nil { pieces.append(inputs[packageCount]) }
       let before = position
       let made: (damage: ShownDamage, size: Int64)
       do throws(StitchError) {
         made = try stitch(
-          output.stitch, pieces: pieces, to: descriptor, from: position, liveness: liveness
+          output.file, pieces: pieces, to: descriptor, from: position, liveness: liveness
         ) { progress(before + $0) }
       } catch {
         // The error counts the output's own pieces.
         guard let piece = error.piece, places.indices.contains(piece) else { throw error }
-        throw StitchError(error.code, piece: places[piece], "in the output \(output.name): \(error.message)")
+        let place = output.name.map { "in the output \($0): " } ?? ""
+        throw StitchError(error.code, piece: places[piece], place + error.message)
       }
-      files.append((output.name, position..<(position + made.size)))
+      if let name = output.name { files.append((name, position..<(position + made.size))) }
       position += made.size
       // What two outputs show of a track is the same.
       shown.tracks += made.damage.tracks.filter { track in
         !shown.tracks.contains { $0.digest == track.digest && $0.track == track.track }
       }
     }
-    try mapErrors(to: StitchError.writing) { () throws(MediaError) in
-      try ContentPackage.complete(descriptor, files)
+    if !files.isEmpty {
+      try mapErrors(to: StitchError.writing) { () throws(MediaError) in
+        try ContentPackage.complete(descriptor, files)
+      }
     }
     return shown
   }
