@@ -7,8 +7,8 @@ internal import SystemSupport
 /// Makes a package of parts that are written at the same time, such as the pieces of several encoders.
 ///
 /// What is appended to a part is written behind everything else at once, and the parts are put in order when all are
-/// complete. So the package's bytes depend on those of its parts alone, and not on the order in which they came. What is
-/// in order already, such as the one piece of a film with one output, is not copied.
+/// complete. So the package's bytes depend on those of its parts alone, and not on the order in which they came. What
+/// is in order already, such as the one piece of a film with one output, is not copied.
 package final class PackageParts {
   private static let name = "a package"
   /// The most bytes that are copied at a time.
@@ -56,7 +56,8 @@ package final class PackageParts {
     try ContentPackage.complete(descriptor, files)
   }
 
-  /// Copies everything from the first range that is not in its place on, in order, behind the rest, and then from there.
+  /// Copies everything from the first range that is not in its place on: behind the rest, in order, and from there to
+  /// its place.
   private func putInOrder() throws(MediaError) {
     let ranges = Array(places.joined())
     var start: Int64 = 0

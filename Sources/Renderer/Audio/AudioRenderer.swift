@@ -26,8 +26,8 @@ package enum AudioRenderer {
   ///   - liveness: Advanced with every packet that is read, every block of samples that is decoded or mixed, and every
   ///     packet that the encoder returns.
   ///   - progress: Called with the number of finished samples, which only rises, a few times for each second of audio.
-  /// - Returns: The damaged packets whose samples are heard, which the pieces have too. Each has the time of the block of
-  ///   samples that it is mixed in.
+  /// - Returns: The damaged packets whose samples are heard, which the pieces have too. Each has the time of the block
+  ///   of samples that it is mixed in.
   /// - Throws: `.task` for an invalid payload, `.media` if a source cannot be decoded or the encoder refuses,
   ///   `.infrastructure` if this machine ran out of something. The file is then no package.
   @discardableResult
