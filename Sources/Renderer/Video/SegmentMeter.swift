@@ -6,7 +6,8 @@ package import SheafCompositing
 /// Measures a segment of a film with an average bit rate: how many bits its frames take.
 package enum SegmentMeter {
   /// Makes the segment's frames once, as `VideoRenderer` does, and encodes them for each rendition with the codec's
-  /// fast encoder at each of its measuring rate factors. The parameters and the errors are those of `VideoRenderer.render`.
+  /// fast encoder at each of its measuring rate factors. The parameters and the errors are those of
+  /// `VideoRenderer.render`.
   /// - Returns: One measurement for each rendition.
   package static func measure(
     _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
