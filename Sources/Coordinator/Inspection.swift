@@ -6,9 +6,9 @@ import FarmModel
 import FoundationEssentials
 import Jobs
 import Logging
+import Runtime
 import Segmenter
 import SystemSupport
-import Wire
 
 /// Answers `check`, `plan`, `probe` and `image`: probes the media and plans, and renders nothing but still pictures.
 /// Each file is probed by a job of its own, so that a problem with one file does not hide the problems of the others.

@@ -5,8 +5,8 @@ import FarmAPI
 import FarmModel
 import Jobs
 import Logging
+import Runtime
 import Segmenter
-import Wire
 
 /// Plans the jobs whose assets are probed, and once more those whose segments had to be measured. Every coordinator may
 /// plan every job: the store accepts the first plan.
