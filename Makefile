@@ -49,7 +49,7 @@ page-test: setup ## the page in Chromium, on a farm of its own
 	pg_virtualenv -t -o fsync=off .build/http-tools/bin/python Tests/PageTests/run
 
 # The rooms whose tests compute in one process.
-QUICK := CompositionModel,EditDocument,Segmenter,Jobs,Wire,ContentStorage,SystemSupport
+QUICK := CompositionModel,EditDocument,Segmenter,Jobs,Runtime,Wire,ContentStorage,SystemSupport
 
 quick: ## the tests of what is pure, without ffmpeg, PostgreSQL and other programs
 	SHEAF_TEST_ROOMS=$(QUICK) swift build --product sheafPackageTests

@@ -62,6 +62,10 @@ let package = Package(
 
     // What several rooms need: descriptors, folders, threads, settings, JSON; SHA-256.
     .target(name: "SystemSupport", dependencies: [systemPackage], swiftSettings: strict),
+    // What programs of many tasks need: threads for work that blocks, a semaphore, the handlers of the log.
+    .target(
+      name: "Runtime", dependencies: [.product(name: "NIOPosix", package: "swift-nio"), logging, "SystemSupport"],
+      swiftSettings: strict),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CDigest", cSettings: optimised),
     .target(name: "Digest", dependencies: ["CCrypto", "CDigest", "SystemSupport"], swiftSettings: strict),
@@ -103,7 +107,7 @@ let package = Package(
       swiftSettings: strict),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(
-      name: "Wire", dependencies: nio + [protobuf, logging, "CZlib", "Digest", "SystemSupport"],
+      name: "Wire", dependencies: nio + [protobuf, logging, "CZlib", "Digest", "Runtime", "SystemSupport"],
       exclude: ["sheaf.proto"], swiftSettings: strict),
     .target(name: "CFiles", cSettings: optimised),
     .target(name: "CMemory", cSettings: optimised),
@@ -120,14 +124,14 @@ let package = Package(
       dependencies: [
         "CMemory", "CompositionModel", "EditDocument", "RenderTasks", "Segmenter", "FarmAPI", "FarmModel", "FarmWire",
         "Jobs", "Wire",
-        "ContentStorage", "Digest", "SystemSupport", protobuf, logging,
+        "ContentStorage", "Digest", "Runtime", "SystemSupport", protobuf, logging,
       ],
       swiftSettings: strict),
     .target(
       name: "Client",
       dependencies: [
         "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "FarmWire", "Wire", "ContentStorage", "Digest",
-        "SystemSupport",
+        "Runtime", "SystemSupport",
         protobuf,
       ],
       swiftSettings: strict),
@@ -135,7 +139,8 @@ let package = Package(
     .target(
       name: "FarmHTTP",
       dependencies: nio + [
-        "CompositionModel", "Coordinator", "Digest", "FarmAPI", "FarmModel", "SystemSupport", "Wire", logging,
+        "CompositionModel", "Coordinator", "Digest", "FarmAPI", "FarmModel", "Runtime", "SystemSupport", "Wire",
+        logging,
         .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
       ],
@@ -145,7 +150,9 @@ let package = Package(
     // What is sent to other servers: messages about jobs.
     .target(
       name: "Webhooks",
-      dependencies: ["CCurl", "Coordinator", "Digest", "FarmAPI", "FarmModel", "SystemSupport", "Wire", logging],
+      dependencies: [
+        "CCurl", "Coordinator", "Digest", "FarmAPI", "FarmModel", "Runtime", "SystemSupport", logging,
+      ],
       swiftSettings: strict),
     // A coordinator and a worker of this machine, for commands that need no farm.
     .target(
@@ -153,7 +160,7 @@ let package = Package(
       dependencies: [
         "Client", "Coordinator", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "Jobs", "Wire",
         "ContentStorage", "Digest",
-        "SystemSupport", logging, subprocess, systemPackage,
+        "Runtime", "SystemSupport", logging, subprocess, systemPackage,
       ] + nio,
       swiftSettings: strict),
     .target(name: "CSandbox", cSettings: optimised),
@@ -161,7 +168,8 @@ let package = Package(
       name: "Worker",
       dependencies: nio + [
         "Wire", "ContentStorage", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "RenderTasks",
-        "CompositionModel", "CSandbox", "FarmModel", "FarmWire", "SheafCompositing", argumentParser, logging, protobuf,
+        "CompositionModel", "CSandbox", "FarmModel", "FarmWire", "Runtime", "SheafCompositing", argumentParser, logging,
+        protobuf,
         systemPackage,
         unixSignals,
       ],
@@ -175,7 +183,7 @@ let package = Package(
       dependencies: [
         "Client", "CompositionModel", "EditDocument", "ContentStorage", "Digest", "FarmAPI", "FarmModel", "LocalFarm",
         "Media",
-        "RenderTasks", "Renderer", "SheafCompositing", "Stitcher", "SystemSupport", "Wire",
+        "RenderTasks", "Renderer", "Runtime", "SheafCompositing", "Stitcher", "SystemSupport", "Wire",
       ],
       swiftSettings: strict),
 
@@ -185,14 +193,14 @@ let package = Package(
       dependencies: [
         "Client", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "LocalFarm", "Wire", "ContentStorage",
         "Digest",
-        "SystemSupport", argumentParser, protobuf, unixSignals,
+        "Runtime", "SystemSupport", argumentParser, protobuf, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "SheafServer",
       dependencies: [
-        "Client", "ContentStorage", "Coordinator", "FarmHTTP", "Jobs", "LocalFarm", "SystemSupport", "Webhooks",
-        "Wire", argumentParser, logging, subprocess, systemPackage, unixSignals,
+        "Client", "ContentStorage", "Coordinator", "FarmHTTP", "Jobs", "LocalFarm", "Runtime", "SystemSupport",
+        "Webhooks", "Wire", argumentParser, logging, subprocess, systemPackage, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(name: "SheafWorkerCLI", dependencies: ["SheafWorker"], swiftSettings: strict),
@@ -232,7 +240,7 @@ let package = Package(
       swiftSettings: strict),
     // Media files, frames and pieces for the tests of the three rooms that handle them.
     .target(
-      name: "TestMedia", dependencies: ["Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
+      name: "TestMedia", dependencies: ["Digest", "Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
       swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "MediaTests",
@@ -263,6 +271,8 @@ let package = Package(
     .testTarget(
       name: "JobsTests", dependencies: ["FarmModel", "Jobs", "Digest", "SystemSupport", "TestPrograms"],
       swiftSettings: strict),
+    .testTarget(
+      name: "RuntimeTests", dependencies: ["Runtime"], swiftSettings: strict),
     .testTarget(
       name: "WireTests",
       dependencies: nio + [
@@ -332,7 +342,7 @@ let package = Package(
     .testTarget(
       name: "WorkerTests",
       dependencies: nio + [
-        "Worker", "FarmModel", "Wire", "Media", "Digest", "SystemSupport", "TestPrograms", logging, protobuf,
+        "Worker", "FarmModel", "Wire", "Media", "Digest", "Runtime", "SystemSupport", "TestPrograms", logging, protobuf,
       ],
       swiftSettings: strict),
     // The examples of the library, each a package of its own as well.

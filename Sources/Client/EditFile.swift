@@ -5,9 +5,9 @@ package import EditDocument
 package import FarmAPI
 import FoundationEssentials
 import Glibc
+import Runtime
 import SystemPackage
 import SystemSupport
-import Wire
 
 /// A document on this machine, and the media that it names.
 package struct EditFile: Sendable {

@@ -3,9 +3,9 @@ package import Digest
 package import FarmAPI
 import FoundationEssentials
 import Glibc
+import Runtime
 import Synchronization
 import SystemSupport
-import Wire
 
 /// Where the film of a job goes: a file, or the folder for the files of a document with several outputs. Each file
 /// appears under its name only when it is complete.

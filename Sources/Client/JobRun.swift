@@ -5,6 +5,7 @@ package import FarmAPI
 package import FarmModel
 import FarmWire
 package import FoundationEssentials
+import Runtime
 import SwiftProtobuf
 import SystemSupport
 import Wire

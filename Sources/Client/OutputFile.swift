@@ -2,6 +2,7 @@ package import ContentStorage
 package import Digest
 package import FoundationEssentials
 import Glibc
+import Runtime
 package import SystemSupport
 import Wire
 

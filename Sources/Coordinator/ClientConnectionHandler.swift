@@ -4,6 +4,7 @@ import FarmAPI
 import FarmModel
 import FarmWire
 import FoundationEssentials
+import Runtime
 import SwiftProtobuf
 import Wire
 

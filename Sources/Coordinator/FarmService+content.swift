@@ -4,7 +4,7 @@ package import Digest
 import EditDocument
 package import FarmAPI
 package import FoundationEssentials
-import Wire
+import Runtime
 
 /// A document that is submitted, which is read once for all that a request needs of it.
 package struct SubmittedText: Sendable {

@@ -6,7 +6,7 @@ package import FarmAPI
 package import FarmModel
 import FoundationEssentials
 import Jobs
-import Wire
+import Runtime
 
 // What can be fetched of a job: its film, its outputs, and still pictures of its composition.
 extension FarmService {

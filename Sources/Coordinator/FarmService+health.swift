@@ -2,7 +2,7 @@ import ContentStorage
 package import FarmAPI
 import FarmModel
 import Jobs
-import Wire
+import Runtime
 
 // Whether a coordinator can work, and how much there is to do.
 extension FarmService {

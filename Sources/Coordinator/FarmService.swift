@@ -5,7 +5,7 @@ package import FarmAPI
 package import FarmModel
 import Jobs
 import Logging
-import Wire
+import Runtime
 
 /// What a client can ask of the farm, whatever way it comes: the wire's handler and every other face decode a request,
 /// call this, and encode the answer. The rules are here.

@@ -2,7 +2,7 @@ import FarmAPI
 import FarmModel
 import Jobs
 import Logging
-import Wire
+import Runtime
 
 /// What goes on by itself in a coordinator: what is due after some time, and what other coordinators have changed.
 struct Housekeeping: Sendable {

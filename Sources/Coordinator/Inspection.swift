@@ -6,9 +6,9 @@ import FarmModel
 import FoundationEssentials
 import Jobs
 import Logging
+import Runtime
 import Segmenter
 import SystemSupport
-import Wire
 
 /// Answers `check`, `plan`, `probe` and `image`: probes the media and plans, and renders nothing but still pictures.
 /// Each file is probed by a job of its own, so that a problem with one file does not hide the problems of the others.
@@ -57,7 +57,7 @@ struct Inspection: Sendable {
           [results = service.results, store = service.content.store, builds] in
           let planned = try PlannedJob(
             request, descriptions: descriptions, fonts: fonts, build: build,
-            measurement: { try Measurements.read($0, ofSeveral: $1, store: store) }, result: { results.result(of: $0) })
+            measurement: { try Measurements.read($0, store: store) }, result: { results.result(of: $0) })
           if let problem = builds.problem(of: planned.tasks, build: build) {
             throw DocumentError(problems: [problem])
           }

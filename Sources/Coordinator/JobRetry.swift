@@ -3,7 +3,7 @@ import Digest
 import FarmAPI
 import FarmModel
 import Jobs
-import Wire
+import Runtime
 
 /// Takes up a job that has failed or was cancelled where it stopped.
 struct JobRetry: Sendable {

@@ -6,7 +6,7 @@ import FarmAPI
 import FarmModel
 import FoundationEssentials
 import Jobs
-import Wire
+import Runtime
 
 /// Turns what a client submits into a job.
 struct JobSubmission: Sendable {

@@ -1,8 +1,8 @@
 import ContentStorage
 import Jobs
 import Logging
+import Runtime
 import SystemSupport
-import Wire
 
 /// Deletes jobs that ended long ago, and trims the content store.
 struct Retention: Sendable {

@@ -10,6 +10,16 @@ enum Choice<Settings: Sendable>: Sendable {
 
   var settings: Settings? { if case .settings(let settings) = self { settings } else { nil } }
   var isNone: Bool { if case .none = self { true } else { false } }
+
+  /// Whether it is in the output.
+  /// - Parameter hasMedia: Whether the composition has something for it.
+  func isEncoded(automatically hasMedia: Bool) -> Bool {
+    switch self {
+    case .automatic: hasMedia
+    case .none: false
+    case .settings: true
+    }
+  }
 }
 
 /// `export` as written.
@@ -214,63 +224,21 @@ extension Lowering {
       check(labels.video, at: entry.place.key("video"), isStoredIn: container)
       check(labels.audio, at: entry.place.key("audio"), isStoredIn: container)
     }
-    if entry.isPassthrough {
-      var timeRange = exportedRange()
-      // Of tracks that are left out the film may be longer.
-      if let copied = checkPassthrough(container, timeRange), copied != (timeRange ?? film) { timeRange = copied }
-      let carried = container.flatMap { carryMedia($0, timeRange ?? film) }
-      let metadata = outputMetadata(in: container)
-      let chapters =
-        document.export.chapters.isEmpty
-        ? container.map { carriedChapters(in: $0, range: timeRange ?? film) } ?? []
-        : outputChapters(in: container, range: timeRange ?? film)
-      let artwork = outputArtwork(in: container)
-      return container.map { container in
-        var settings = ExportSettings(
-          path: entry.to, container: container, video: nil, audio: nil,
-          optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata, timeRange: timeRange,
-          chapters: chapters.isEmpty ? nil : chapters)
-        settings.artwork = artwork
-        (settings.videoLabel, settings.audioLabel) = labels
-        settings.rotation = entry.video.settings?.rotation
-        settings.carried = carried
-        settings.passthrough = (entry.video.isNone ? [] : [.video]) + (entry.audio.isNone ? [] : [.audio])
-        return settings
-      }
-    }
+    if entry.isPassthrough { return passthroughSettings(container) }
     let hasClips = tracks.contains { $0.entry.type == .video && !$0.entry.clips.isEmpty }
     let hasVideo = hasClips || !document.videoComposition.overlays.isEmpty
     let hasAudio = tracks.flatMap(\.composed).contains { $0.type == .audio && !$0.clips.isEmpty }
-    var video: VideoSettings?
-    switch entry.video {
-    case .none: break
-    case .automatic:
-      // A container of sound alone has the sound of a film with pictures.
-      if hasVideo, container?.videoCodecs.isEmpty != true { video = videoSettings(format, container) }
-    case .settings: video = videoSettings(format, container)
-    }
-    var audio: AudioSettings?
-    switch entry.audio {
-    case .none: break
-    case .automatic: if hasAudio { audio = audioSettings(container) }
-    case .settings: audio = audioSettings(container)
-    }
+    // A container of sound alone has the sound of a film with pictures.
+    let encodesVideo = entry.video.isEncoded(automatically: hasVideo && container?.videoCodecs.isEmpty != true)
+    let video = encodesVideo ? videoSettings(format, container) : nil
+    var audio = entry.audio.isEncoded(automatically: hasAudio) ? audioSettings(container) : nil
     if let preset = entry.preset { check(preset, container, hasVideo: hasVideo) }
     let timeRange = exportedRange()
     if let settings = audio, filmIsKnown, !film.isEmpty, !contains(timeRange ?? film, sampleAt: settings.sampleRate) {
       // A film with video is rendered without the audio, which would be empty.
       if video != nil { audio = nil } else { problems.add(entry.place, "the film is shorter than a sample") }
     }
-    if filmIsKnown, video == nil, audio == nil, !film.isEmpty {
-      problems.add(
-        entry.place,
-        "nothing would be in the output: "
-          + (entry.video.isNone
-            ? "'video' is false"
-            : hasVideo ? "\(container.map { "\($0)" } ?? "the container") has no pictures" : "no track has pictures")
-          + " and "
-          + (entry.audio.isNone ? "'audio' is false" : "no clip has sound"))
-    }
+    if filmIsKnown, video == nil, audio == nil, !film.isEmpty { addNothingToExport(hasVideo: hasVideo, container) }
     if filmIsKnown, video != nil, !hasClips, document.videoComposition.renderSize == nil {
       problems.add(document.videoComposition.pointer, "no clip gives the film's size: give 'renderSize'")
     }
@@ -292,6 +260,45 @@ extension Lowering {
       if video != nil { settings.cleanAperture = cleanAperture(format, container) }
       return settings
     }
+  }
+
+  /// The settings of an output whose packets are copied.
+  private mutating func passthroughSettings(_ container: Container?) -> ExportSettings? {
+    let entry = document.export
+    var timeRange = exportedRange()
+    // Of tracks that are left out the film may be longer.
+    if let copied = checkPassthrough(container, timeRange), copied != (timeRange ?? film) { timeRange = copied }
+    let carried = container.flatMap { carryMedia($0, timeRange ?? film) }
+    let metadata = outputMetadata(in: container)
+    let chapters =
+      entry.chapters.isEmpty
+      ? container.map { carriedChapters(in: $0, range: timeRange ?? film) } ?? []
+      : outputChapters(in: container, range: timeRange ?? film)
+    let artwork = outputArtwork(in: container)
+    return container.map { container in
+      var settings = ExportSettings(
+        path: entry.to, container: container, video: nil, audio: nil,
+        optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata, timeRange: timeRange,
+        chapters: chapters.isEmpty ? nil : chapters)
+      settings.artwork = artwork
+      (settings.videoLabel, settings.audioLabel) = (entry.video.settings?.label, entry.audio.settings?.label)
+      settings.rotation = entry.video.settings?.rotation
+      settings.carried = carried
+      settings.passthrough = (entry.video.isNone ? [] : [.video]) + (entry.audio.isNone ? [] : [.audio])
+      return settings
+    }
+  }
+
+  private mutating func addNothingToExport(hasVideo: Bool, _ container: Container?) {
+    let entry = document.export
+    problems.add(
+      entry.place,
+      "nothing would be in the output: "
+        + (entry.video.isNone
+          ? "'video' is false"
+          : hasVideo ? "\(container.map { "\($0)" } ?? "the container") has no pictures" : "no track has pictures")
+        + " and "
+        + (entry.audio.isNone ? "'audio' is false" : "no clip has sound"))
   }
 
   /// Reports a preset that the container cannot hold or the film cannot meet.

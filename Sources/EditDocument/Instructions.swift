@@ -178,30 +178,7 @@ extension Lowering {
   mutating func lower(_ entries: [InstructionEntry]) -> [Instruction] {
     let ranges = entries.map { entry in entry.over.flatMap { resolve($0, at: entry.pointer.key("over")) } }
     checkTiling(entries, ranges)
-    for track in tracks where !track.entry.keysOfLayers.isEmpty {
-      let keys = track.entry.keysOfLayers
-      problems.add(
-        track.entry.pointer,
-        "with explicit 'instructions' \(list(keys)) \(keys.count == 1 ? "is" : "are") set on their layers, not on the track"
-      )
-    }
-    for track in tracks where track.entry.type == .video {
-      for clip in track.clips.entries {
-        let keys = clip.element.entry.keysOfLayers
-        guard !keys.isEmpty else { continue }
-        problems.add(
-          clip.element.entry.pointer,
-          "with explicit 'instructions' \(list(keys)) \(keys.count == 1 ? "is" : "are") set on their layers, not on the clip"
-        )
-      }
-    }
-    for track in tracks where track.entry.type == .video {
-      for clip in track.entry.clips {
-        guard let transition = clip.transition else { continue }
-        problems.add(
-          transition.pointer, "transitions are for derived instructions; with 'instructions' there can be none")
-      }
-    }
+    addKeysOfDerivedInstructions()
     var instructions: [Instruction] = []
     var layerCount = 0
     for (entry, range) in zip(entries, ranges) {
@@ -237,6 +214,34 @@ extension Lowering {
       }
     }
     return instructions
+  }
+
+  /// Reports what tracks and clips have for derived instructions.
+  private mutating func addKeysOfDerivedInstructions() {
+    for track in tracks where !track.entry.keysOfLayers.isEmpty {
+      let keys = track.entry.keysOfLayers
+      problems.add(
+        track.entry.pointer,
+        "with explicit 'instructions' \(list(keys)) \(keys.count == 1 ? "is" : "are") set on their layers, not on the track"
+      )
+    }
+    for track in tracks where track.entry.type == .video {
+      for clip in track.clips.entries {
+        let keys = clip.element.entry.keysOfLayers
+        guard !keys.isEmpty else { continue }
+        problems.add(
+          clip.element.entry.pointer,
+          "with explicit 'instructions' \(list(keys)) \(keys.count == 1 ? "is" : "are") set on their layers, not on the clip"
+        )
+      }
+    }
+    for track in tracks where track.entry.type == .video {
+      for clip in track.entry.clips {
+        guard let transition = clip.transition else { continue }
+        problems.add(
+          transition.pointer, "transitions are for derived instructions; with 'instructions' there can be none")
+      }
+    }
   }
 
   /// Reports instructions that do not tile the film.

@@ -279,15 +279,7 @@ extension Lowering {
     }
     var overlaps: [(LoweredClip, LoweredClip)] = []
     let clips = LoweredClips(placed, lanes: lanes) { overlaps.append(($0, $1)) }
-    var reported: JSONPointer?
-    // A clip that is repeated would overlap with each of its turns.
-    for (clip, earlier) in overlaps where clip.entry.pointer != reported {
-      reported = clip.entry.pointer
-      problems.add(
-        clip.entry.pointer,
-        "'\(clip.clip.asset)' would play \(clip.clip.target) and overlap '\(earlier.clip.asset)' "
-          + "(\(earlier.entry.pointer.text)), which plays \(earlier.clip.target); clips of one track follow each other")
-    }
+    addOverlaps(overlaps)
     var lowered = LoweredTrack(
       entry: track, clips: clips, transitions: transitions, isComplete: isComplete && overlaps.isEmpty)
     lowered.composed = clips.lanes.map { id, lane in
@@ -297,6 +289,19 @@ extension Lowering {
       lowered.composed.append(audioTrack(id, lane.clips))
     }
     return lowered
+  }
+
+  /// - Parameter overlaps: Each clip with an earlier one of its track that it overlaps.
+  private mutating func addOverlaps(_ overlaps: [(LoweredClip, LoweredClip)]) {
+    var reported: JSONPointer?
+    // A clip that is repeated would overlap with each of its turns.
+    for (clip, earlier) in overlaps where clip.entry.pointer != reported {
+      reported = clip.entry.pointer
+      problems.add(
+        clip.entry.pointer,
+        "'\(clip.clip.asset)' would play \(clip.clip.target) and overlap '\(earlier.clip.asset)' "
+          + "(\(earlier.entry.pointer.text)), which plays \(earlier.clip.target); clips of one track follow each other")
+    }
   }
 
   /// The audio of a lane of a video track: the same clips, of the assets that have an audio track.

@@ -1,7 +1,6 @@
 import Client
 package import ContentStorage
 package import FarmAPI
-import Wire
 
 /// What a local farm finds in media files. It starts while the files are read for their digests.
 package struct FileInspection: Sendable {

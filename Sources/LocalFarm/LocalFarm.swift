@@ -5,6 +5,7 @@ import Glibc
 import Jobs
 import Logging
 import NIOCore
+import Runtime
 package import SystemSupport
 import Wire
 

@@ -5,8 +5,8 @@ import Digest
 import EditDocument
 package import FarmAPI
 import FoundationEssentials
+import Runtime
 import SystemSupport
-import Wire
 
 /// Makes still pictures on a local farm, and writes their files.
 package struct LocalImages: Sendable {

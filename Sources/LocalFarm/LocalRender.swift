@@ -7,7 +7,7 @@ package import FarmAPI
 import FarmModel
 import FarmWire
 import FoundationEssentials
-import Wire
+import Runtime
 
 /// Probes and plans on a local farm, without rendering.
 package struct LocalInspection: Sendable {

@@ -3,7 +3,7 @@ import CompositionModel
 import ContentStorage
 import Digest
 import FarmAPI
-import Wire
+import Runtime
 
 /// The media of what a local farm does. A farm waits for media that are gone, because another machine may have them or
 /// somebody may put them back. Here nothing else has them, and a command would wait for ever.

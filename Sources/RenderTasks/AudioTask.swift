@@ -1,8 +1,34 @@
 package import CompositionModel
 
-/// The whole audio of the output, mixed and encoded by one task.
+/// The whole audio of a film, mixed and encoded by one task.
 package struct AudioTask: Sendable, Hashable, Codable {
-  package var encoder: AudioSettings
+  /// One for each sample rate and number of channels that an output has.
+  package var mixes: [AudioMixdown]
+
+  package init(mixes: [AudioMixdown]) {
+    self.mixes = mixes
+  }
+
+  /// The digests of the files that the mixes read, each once, in order of first appearance.
+  package var digests: [String] {
+    var seen: Set<String> = []
+    return mixes.flatMap(\.sources).map(\.digest).filter { seen.insert($0).inserted }
+  }
+
+  /// The number of samples of each channel, added up over all mixes.
+  package var sampleCount: Int64 { mixes.reduce(0) { $0 + $1.sampleCount } }
+
+  /// The settings of the pieces, in the order of their numbers.
+  package var encoders: [AudioSettings] { mixes.flatMap(\.encoders) }
+}
+
+/// A mix of the film's audio, and how it is encoded.
+package struct AudioMixdown: Sendable, Hashable, Codable {
+  /// Samples a second of each channel.
+  package var sampleRate: Int
+  package var channels: Int
+  /// The encodings that are made of the mix, at least one. All have its sample rate and its channels.
+  package var encoders: [AudioSettings]
   /// Samples of each channel: round(end · sampleRate) - round(start · sampleRate) for an output from `start` to `end`
   /// of the composition.
   package var sampleCount: Int64
@@ -14,19 +40,27 @@ package struct AudioTask: Sendable, Hashable, Codable {
   /// The loudness that the whole mix is brought to. Nil: the mix stays as it is.
   package var loudness: LoudnessTarget?
 
+  /// - Parameter encoder: The first encoding, which gives the sample rate and the channels.
   package init(
     encoder: AudioSettings, sampleCount: Int64, tracks: [PlannedAudioTrack], sources: [PlannedAudioSource],
     loudness: LoudnessTarget? = nil
   ) {
+    sampleRate = encoder.sampleRate
+    channels = encoder.channels
+    encoders = [encoder]
     self.loudness = loudness
-    self.encoder = encoder
     self.sampleCount = sampleCount
     self.tracks = tracks
     self.sources = sources
   }
+
+  /// Whether the mix is that which settings encode.
+  package func isMix(of encoder: AudioSettings) -> Bool {
+    sampleRate == encoder.sampleRate && channels == encoder.channels
+  }
 }
 
-extension AudioTask {
+extension AudioMixdown {
   /// Whether a sample depends on all that was heard before it, because the filters and the ducking of a track have a
   /// state. What has a state of its own in a clip, such as the clip's filters, begins with the clip.
   package var hasState: Bool {
@@ -79,7 +113,7 @@ package struct PlannedAudioLane: Sendable, Hashable, Codable {
 
 /// Lowers a track while another is heard.
 package struct PlannedDucking: Sendable, Hashable, Codable {
-  /// Index in `AudioTask.tracks`.
+  /// Index in `AudioMixdown.tracks`.
   package var under: Int
   package var levels: DuckingLevels
 
@@ -91,7 +125,7 @@ package struct PlannedDucking: Sendable, Hashable, Codable {
 
 /// A clip of an audio track.
 package struct PlannedAudioClip: Sendable, Hashable, Codable {
-  /// Index in `AudioTask.sources`.
+  /// Index in `AudioMixdown.sources`.
   package var source: Int
   /// On the asset's timeline.
   package var sourceRange: MediaTimeRange

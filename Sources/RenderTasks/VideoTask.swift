@@ -1,12 +1,14 @@
 package import CompositionModel
 
-/// Everything that the frames of one segment depend on, and nothing else. Two tasks with equal JSON render equal bytes,
+/// Everything that the pieces of one segment depend on, and nothing else. Two tasks with equal JSON render equal bytes,
 /// in any place of any film. The fingerprint of a task is the digest of its JSON, so all times count from the segment's
 /// own first frame, and media are named by their digests.
 package struct VideoTask: Sendable, Hashable, Codable {
   package var format: VideoTaskFormat
-  package var encoder: VideoSettings
-  /// The number of frames to make. Their timestamps in the piece are 0, 1, 2… in ticks of the frame duration.
+  /// How the frames are encoded: in at least one way, in all with the film's pixel format. Empty: they are not encoded,
+  /// as those of an `ImageTask`.
+  package var renditions: [VideoRendition]
+  /// The number of frames to make. Their timestamps in a piece are 0, 1, 2… in ticks of the frame duration.
   package var frameCount: Int
   /// They tile 0..<frameCount.
   package var spans: [Span]
@@ -14,9 +16,6 @@ package struct VideoTask: Sendable, Hashable, Codable {
   package var overlays: [PlannedOverlay]
   /// In the order of the task's inputs.
   package var sources: [PlannedSource]
-  /// What the segment is to take of the bits of a film with an average bit rate. Nil: as many as its rate control gives
-  /// it.
-  package var share: BitShare?
   /// The filters of the composited frame before overlays are drawn, applied in order. Their ramps are on the segment's
   /// clock. Nil: none.
   package var filters: [Filter<RampList>]?
@@ -27,16 +26,15 @@ package struct VideoTask: Sendable, Hashable, Codable {
   package var metadata: [MetadataTrack]?
 
   package init(
-    format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, spans: [Span], overlays: [PlannedOverlay],
-    sources: [PlannedSource], share: BitShare? = nil
+    format: VideoTaskFormat, renditions: [VideoRendition], frameCount: Int, spans: [Span], overlays: [PlannedOverlay],
+    sources: [PlannedSource]
   ) {
     self.format = format
-    self.encoder = encoder
+    self.renditions = renditions
     self.frameCount = frameCount
     self.spans = spans
     self.overlays = overlays
     self.sources = sources
-    self.share = share
   }
 }
 

@@ -1,7 +1,7 @@
 import CompositionModel
 import RenderTasks
 
-/// Makes the audio task of an edit, with every audio track of the composition.
+/// Plans a mix of an edit's audio, with every audio track of the composition.
 struct AudioPlanner {
   let edit: Edit
   let sources: SourceLookup
@@ -18,23 +18,23 @@ struct AudioPlanner {
     }
   }
 
-  func task(_ encoder: AudioSettings) throws(PlanError) -> AudioTask {
+  func mixdown(_ encoder: AudioSettings) throws(PlanError) -> AudioMixdown {
     let (range, samples) = try exportedSamples(rate: encoder.sampleRate)
-    guard samples.lowerBound > 0 else { return try task(encoder, samples, hearing: range) }
+    guard samples.lowerBound > 0 else { return try mixdown(encoder, samples, hearing: range) }
     // A mix that depends on all before the range has the clips before it too.
     let whole = try mapErrors(to: PlanError.time("the audio's length")) { () throws(TimeError) in
       try MediaTimeRange(start: .zero, end: range.end)
     }
-    var task = try task(encoder, samples, hearing: whole)
-    if !task.hasState { task = try self.task(encoder, samples, hearing: range) }
-    task.firstSample = samples.lowerBound
-    return task
+    var mixdown = try mixdown(encoder, samples, hearing: whole)
+    if !mixdown.hasState { mixdown = try self.mixdown(encoder, samples, hearing: range) }
+    mixdown.firstSample = samples.lowerBound
+    return mixdown
   }
 
   /// - Parameter range: The part of the composition that is heard. Clips outside of it are left out.
-  private func task(
+  private func mixdown(
     _ encoder: AudioSettings, _ samples: Range<Int64>, hearing range: MediaTimeRange
-  ) throws(PlanError) -> AudioTask {
+  ) throws(PlanError) -> AudioMixdown {
     let mix = edit.audioMix
     var used = Sources()
     var tracks: [PlannedAudioTrack] = []
@@ -62,7 +62,7 @@ struct AudioPlanner {
     for (place, ducking) in duckings {
       tracks[place].ducking = places[ducking.under].map { PlannedDucking(under: $0, levels: ducking.levels) }
     }
-    return AudioTask(
+    return AudioMixdown(
       encoder: encoder, sampleCount: Int64(samples.count), tracks: tracks, sources: used.used, loudness: mix.loudness)
   }
 

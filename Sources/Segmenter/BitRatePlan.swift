@@ -5,34 +5,57 @@ package import RenderTasks
 // The two plans of a film with an average bit rate: what to measure, and what to render when everything is measured.
 
 extension RenderPlan {
-  /// The bits a second that the video is to have on average. Nil if it has another rate control, or there is no video.
-  package var averageBitRate: Int? { stitch.video?.encoder.averageBitRate }
+  /// How all segments are encoded, before their bits are shared.
+  private var renditions: [VideoRendition] { segments.first?.task.renditions ?? [] }
 
-  /// What to measure before the video can be rendered: one task a segment.
-  package var measureTasks: [MeasureTask] {
-    segments.map { segment in
-      var video = segment.task
-      video.encoder = video.encoder.measuring
-      return MeasureTask(video: video)
+  /// The numbers of the renditions with an average bit rate, and which of the renditions that are measured is theirs.
+  private var measuredRenditions: (numbers: [(rendition: Int, measured: Int)], measured: [VideoRendition]) {
+    var (numbers, measured): ([(rendition: Int, measured: Int)], [VideoRendition]) = ([], [])
+    for (number, rendition) in renditions.enumerated() where rendition.encoder.averageBitRate != nil {
+      let own = VideoRendition(size: rendition.size, encoder: rendition.encoder.measuring)
+      if let known = measured.firstIndex(of: own) {
+        numbers.append((number, known))
+      } else {
+        numbers.append((number, measured.count))
+        measured.append(own)
+      }
+    }
+    return (numbers, measured)
+  }
+
+  /// What to measure before the video can be rendered: one task a segment, whose renditions are those of an average bit
+  /// rate. Empty: nothing.
+  package var measureTasks: [VideoTask] {
+    let measured = measuredRenditions.measured
+    guard !measured.isEmpty else { return [] }
+    return segments.map { segment in
+      var task = segment.task
+      task.renditions = measured
+      return task
     }
   }
 
   /// The plan with the rate factors at which the film's segments are expected to have the average bit rate together,
-  /// and each segment's share of the bits.
+  /// and each segment's share of the bits, for each rendition that has an average bit rate.
   ///
   /// The film has one rate factor, and each segment differs from it by what `BitPrediction.offset` says. Rate factors
   /// are multiples of 1/10, or whole numbers if the encoder takes no other, and a share depends on nothing but the
   /// film's and the segment: after an edit that changes the film's bits by a little, all other segments have the tasks
   /// that they had.
-  /// - Parameter measurements: The measurements of `measureTasks`, in order.
-  package func sharingBits(
-    _ measurements: [Measurement]
-  ) throws(PlanError) -> RenderPlan {
-    guard averageBitRate != nil, let video = stitch.video, video.encoder.bitRateModel != nil else { return self }
+  /// - Parameter measurements: The results of `measureTasks`, in order.
+  package func sharingBits(_ measurements: [[Measurement]]) throws(PlanError) -> RenderPlan {
+    let (numbers, measured) = measuredRenditions
+    guard !numbers.isEmpty else { return self }
+    guard measurements.count == segments.count, measurements.allSatisfy({ $0.count == measured.count }) else {
+      throw PlanError(.notMeasured, "the average bit rate")
+    }
     var plan = self
-    for (index, share) in try bitShares(video.encoder, measurements).enumerated() {
-      plan.segments[index].task.encoder.rateControl = .quality(share.factor)
-      plan.segments[index].task.share = share.share
+    for (rendition, place) in numbers {
+      let shares = try bitShares(renditions[rendition].encoder, measurements.map { $0[place] })
+      for (segment, share) in shares.enumerated() {
+        plan.segments[segment].task.renditions[rendition].encoder.rateControl = .quality(share.factor)
+        plan.segments[segment].task.renditions[rendition].share = share.share
+      }
     }
     return plan
   }

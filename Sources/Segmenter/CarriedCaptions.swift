@@ -47,30 +47,35 @@ enum CarriedCaptions {
       }
     }
     for index in texts.indices {
-      var events = texts[index].events
-      if texts[index].codec != .ass {
-        for (number, isStyled) in isStyled[index].enumerated() {
-          events[number].fields = CaptionText.plain(
-            events[number].fields, isStyled: isStyled, for: texts[index].codec)
-        }
-        events.removeAll { $0.fields.isEmpty }
-      }
-      if texts[index].codec == .movText {
-        let styles = QuickTimeStyles(texts[index].header)
-        for number in events.indices { events[number].fields = styles.complete(events[number].fields) }
-      }
-      let order = events.indices.sorted { (events[$0].start, $0) < (events[$1].start, $1) }
-      // A player takes captions with the number of another for the same.
-      texts[index].events = order.enumerated().map { number, event in
-        var event = events[event]
-        event.fields = "\(number)" + event.fields.drop { $0 != "," }
-        return event
-      }
-      if texts[index].codec == .movText {
-        texts[index].events = try following(texts[index].events, of: assets[index], end: end)
-      }
+      texts[index].events = try written(texts[index], isStyled: isStyled[index], of: assets[index], end: end)
     }
     return texts.isEmpty ? nil : texts
+  }
+
+  /// The captions of a text as its codec has them, in the order of their times.
+  /// - Parameter isStyled: Whether each is of a file with styles.
+  private static func written(
+    _ text: StitchedText, isStyled: [Bool], of asset: AssetID, end: Int64
+  ) throws(PlanError) -> [CaptionEvent] {
+    var events = text.events
+    if text.codec != .ass {
+      for (number, isStyled) in isStyled.enumerated() {
+        events[number].fields = CaptionText.plain(events[number].fields, isStyled: isStyled, for: text.codec)
+      }
+      events.removeAll { $0.fields.isEmpty }
+    }
+    if text.codec == .movText {
+      let styles = QuickTimeStyles(text.header)
+      for number in events.indices { events[number].fields = styles.complete(events[number].fields) }
+    }
+    let order = events.indices.sorted { (events[$0].start, $0) < (events[$1].start, $1) }
+    // A player takes captions with the number of another for the same.
+    let numbered = order.enumerated().map { number, event in
+      var event = events[event]
+      event.fields = "\(number)" + event.fields.drop { $0 != "," }
+      return event
+    }
+    return text.codec == .movText ? try following(numbered, of: asset, end: end) : numbered
   }
 
   /// The captions on the output's timeline, within the output.

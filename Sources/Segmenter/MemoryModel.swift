@@ -14,17 +14,16 @@ enum MemoryModel {
   private static let decodedFrames = 8.0
 
   /// In bytes.
-  /// - Parameter renditions: The renditions of the film's outputs. Empty: the task's own encoder alone.
-  static func memory(of task: VideoTask, renditions: [VideoRendition]) -> Int64 {
+  static func memory(of task: VideoTask) -> Int64 {
     let size = pixels(task.format.size)
     let ahead = max(1, min(8, Int(20_000_000 / max(size, 1))))
     var bytes = base + Double(madeFrames + ahead) * size * bytesPerPixel(task.format.pixelFormat)
-    let encoders = renditions.isEmpty ? [(task.format.size, task.encoder)] : renditions.map { ($0.size, $0.encoder) }
-    for (size, encoder) in encoders {
+    for rendition in task.renditions {
+      let encoder = rendition.encoder
       let held = min(encoder.codec.definition.heldFrames(encoder), task.frameCount)
       // Beside each frame the encoder has it in several smaller versions, with one sample a pixel together.
       let pixel = bytesPerPixel(encoder.pixelFormat) + (encoder.pixelFormat.bitDepth > 8 ? 2 : 1)
-      bytes += Double(held) * pixels(size) * pixel
+      bytes += Double(held) * pixels(rendition.size) * pixel
     }
     // Those of one cut are decoded at the same time, those of the next one later.
     let sources = task.sources.map { pixels($0.video.size) * ($0.video.isStill ? 1 : decodedFrames) }

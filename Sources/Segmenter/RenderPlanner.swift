@@ -28,58 +28,22 @@ package enum RenderPlanner {
       (try edit.exportedRange, try edit.frameCount)
     }
     if edit.export.passthrough != nil { return try copying(edit, range, frameCount: frameCount, lookup) }
-    let audio = try edit.export.audio.map { encoder throws(PlanError) in
-      try AudioPlanner(edit: edit, sources: lookup).task(encoder)
+    let outputs = try FilmOutputs(of: edit, sources: lookup)
+    let format = edit.export.video.map { VideoTaskFormat(edit.videoComposition, $0) }
+    let segments = try format.map { format throws(PlanError) in
+      try self.segments(
+        of: edit, format: format, renditions: outputs.renditions, frameCount: frameCount,
+        segmentDuration: segmentDuration ?? defaultSegmentDuration, lookup: lookup, fonts: fonts)
     }
-    let ladder = try edit.outputs.map { outputs throws(PlanError) in
-      try LadderPlan(outputs, of: edit, sources: lookup)
-    }
-    var segments: [Segment] = []
-    var format: VideoTaskFormat?
-    var video: StitchedVideo?
-    if let encoder = edit.export.video {
-      let made = VideoTaskFormat(edit.videoComposition, encoder)
-      format = made
-      var stored = made
-      stored.size = encoder.storedSize(of: made.size)
-      segments = try self.segments(
-        of: edit, format: made,
-        renditions: ladder?.renditions ?? [VideoRendition(size: stored.size, encoder: encoder)],
-        encoder: encoder, frameCount: frameCount, segmentDuration: segmentDuration ?? defaultSegmentDuration,
-        lookup: lookup, fonts: fonts)
-      video = StitchedVideo(format: stored, encoder: encoder, frameCounts: segments.map(\.frames.count))
-    }
-    let stitch = try stitchTask(edit, video: video, audio: audio, lookup)
-    let damage = edit.export.video == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup)
     var plan = RenderPlan(
       frameCount: frameCount, start: range.start, duration: range.duration, format: format,
       instructions: edit.videoComposition.instructions.filter {
         $0.over.start < range.end && range.start < $0.over.end
       },
-      segments: segments, audio: audio, stitch: stitch,
-      damage: damage)
+      segments: segments ?? [], audio: outputs.audio, stitch: try outputs.stitch(segments ?? [], sources: lookup),
+      damage: format == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup))
     plan.roundedPlaces = edit.composition.roundedPlaces
-    plan.ladder = ladder
-    if let ladder, let outputs = edit.outputs {
-      plan.ladder?.stitches = try ladder.stitches(outputs, of: edit, segments: segments, sources: lookup)
-    }
     return plan
-  }
-
-  /// How the file of an edit is made of its pieces.
-  static func stitchTask(
-    _ edit: Edit, video: StitchedVideo?, audio: AudioTask?, _ lookup: SourceLookup
-  ) throws(PlanError) -> StitchTask {
-    var stitch = StitchTask(
-      container: edit.export.container, video: video,
-      audio: audio.map { StitchedAudio(encoder: $0.encoder, sampleCount: $0.sampleCount) },
-      optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata,
-      chapters: edit.export.chapters, rotation: edit.export.rotation == 0 ? nil : edit.export.rotation)
-    (stitch.videoLabel, stitch.audioLabel) = (edit.export.videoLabel, edit.export.audioLabel)
-    if video != nil { stitch.cleanAperture = edit.export.cleanAperture }
-    stitch.artwork = lookup.artwork(edit.export.artwork)
-    stitch.texts = try CarriedCaptions.tracks(of: edit, sources: lookup)
-    return stitch
   }
 
   /// The plan of a film that is copied.
@@ -90,12 +54,13 @@ package enum RenderPlanner {
     let hasVideo = task.tracks.contains { $0.type == .video }
     let damage = hasVideo ? try DescribedDamage.shown(by: edit, sources: lookup) : ShownDamage()
     if !damage.isEmpty { task.damage = damage }
-    let stitch = StitchTask(
+    let file = StitchedFile(
       container: edit.export.container, video: nil, audio: nil,
       optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
+    let output = StitchTask.Output(name: nil, rendition: nil, sound: nil, file: file)
     var plan = RenderPlan(
       frameCount: frameCount, start: range.start, duration: range.duration, format: nil, instructions: [], segments: [],
-      audio: nil, stitch: stitch, damage: damage)
+      audio: nil, stitch: StitchTask(outputs: [output], segmentCount: 0, hasAudio: false), damage: damage)
     plan.passthrough = task
     plan.roundedPlaces = edit.composition.roundedPlaces
     return plan
@@ -114,7 +79,7 @@ package enum RenderPlanner {
     let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount)
     let timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: lookup))
     let builder = try SegmentBuilder(
-      edit: edit, timeline: timeline, format: format, encoder: encoder, sources: lookup, fonts: fonts,
+      edit: edit, timeline: timeline, format: format, renditions: [], sources: lookup, fonts: fonts,
       segments: ranges)
     return try ranges.indices.map { index throws(PlanError) in try builder.task(index) }
   }
@@ -130,7 +95,7 @@ package enum RenderPlanner {
   }
 
   private static func segments(
-    of edit: Edit, format: VideoTaskFormat, renditions: [VideoRendition], encoder: VideoSettings, frameCount: Int,
+    of edit: Edit, format: VideoTaskFormat, renditions: [VideoRendition], frameCount: Int,
     segmentDuration: MediaTime, lookup: SourceLookup, fonts: [FontRequest: TextFonts]
   ) throws(PlanError) -> [Segment] {
     let start = try mapErrors(to: PlanError.time("the film's start")) { () throws(TimeError) in
@@ -155,7 +120,7 @@ package enum RenderPlanner {
     let choices = try chooser.boundaries()
     let ends = choices.dropFirst().map(\.frame) + [frameCount]
     let builder = try SegmentBuilder(
-      edit: edit, timeline: timeline, format: format, encoder: encoder, sources: lookup, fonts: fonts,
+      edit: edit, timeline: timeline, format: format, renditions: renditions, sources: lookup, fonts: fonts,
       segments: zip(choices, ends).map { $0.frame..<$1 })
     var segments: [Segment] = []
     for (index, (choice, end)) in zip(choices, ends).enumerated() {
@@ -166,7 +131,7 @@ package enum RenderPlanner {
         Segment(
           frames: choice.frame..<end,
           cost: cumulative.cost(before: end) - cumulative.cost(before: choice.frame) + runUp,
-          memory: MemoryModel.memory(of: task, renditions: renditions), boundary: choice.boundary, task: task))
+          memory: MemoryModel.memory(of: task), boundary: choice.boundary, task: task))
     }
     return segments
   }
@@ -189,21 +154,20 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var start: MediaTime
   /// The duration of the output, in seconds.
   package var duration: MediaTime
-  /// Nil if the output has no video.
+  /// The format of the film's frames. Nil if no output has video.
   package var format: VideoTaskFormat?
   /// Those that have a part in the output, on the composition's timeline.
   package var instructions: [Instruction]
-  /// They tile 0..<frameCount. Empty if the output has no video.
+  /// They tile 0..<frameCount. Empty if no output has video.
   package var segments: [Segment]
-  /// Nil if the output has no audio.
+  /// Nil if no output has audio.
   package var audio: AudioTask?
+  /// That of a film that is copied has nothing but the container and the metadata.
   package var stitch: StitchTask
   /// The damaged frames that the film shows, as far as the descriptions have them.
   package var damage: ShownDamage
   /// Nil if the film is rendered.
   package var passthrough: PassthroughTask?
-  /// Nil if the film has one output. Else `audio` and `stitch` are those of its first output.
-  package var ladder: LadderPlan?
   /// The clips whose places have been rounded. Nil: none.
   package var roundedPlaces: [RoundedPlace]?
 

@@ -6,7 +6,7 @@ import RenderTasks
 struct SegmentBuilder {
   private let timeline: Timeline
   private let format: VideoTaskFormat
-  private let encoder: VideoSettings
+  private let renditions: [VideoRendition]
   private let sources: SourceLookup
   private let fonts: [FontRequest: TextFonts]
   private let segments: [Range<Int>]
@@ -15,14 +15,16 @@ struct SegmentBuilder {
   private let captions: CaptionPlanner
   private let metadata: [TrackID: MetadataTrack]
 
-  /// - Parameter segments: the frames of every segment, rising and apart.
+  /// - Parameters:
+  ///   - renditions: Those of all segments. Empty: their frames are not encoded.
+  ///   - segments: the frames of every segment, rising and apart.
   init(
-    edit: Edit, timeline: Timeline, format: VideoTaskFormat, encoder: VideoSettings, sources: SourceLookup,
+    edit: Edit, timeline: Timeline, format: VideoTaskFormat, renditions: [VideoRendition], sources: SourceLookup,
     fonts: [FontRequest: TextFonts], segments: [Range<Int>]
   ) throws(PlanError) {
     self.timeline = timeline
     self.format = format
-    self.encoder = encoder
+    self.renditions = renditions
     self.sources = sources
     self.fonts = fonts
     self.segments = segments
@@ -62,7 +64,7 @@ struct SegmentBuilder {
       overlays.append(try plan(overlay, shown: shown, clock: clock, used: &used))
     }
     var task = VideoTask(
-      format: format, encoder: encoder, frameCount: frames.count, spans: spans, overlays: overlays,
+      format: format, renditions: renditions, frameCount: frames.count, spans: spans, overlays: overlays,
       sources: used.sources)
     task.filters = try mapErrors(to: PlanError.time("the film's filters")) { () throws(TimeError) in
       try clock.local(filters, digests: sources.digest(of:))

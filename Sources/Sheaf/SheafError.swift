@@ -1,6 +1,5 @@
 import Client
 public import CompositionModel
-import Wire
 
 /// Why an operation of the library failed.
 public struct SheafError: Error, Sendable, Hashable {

@@ -6,9 +6,9 @@ import FarmAPI
 import FoundationEssentials
 import Glibc
 import LocalFarm
+import Runtime
 import SwiftProtobuf
 import SystemSupport
-import Wire
 
 struct ImageCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -5,8 +5,8 @@ import ContentStorage
 import EditDocument
 import FarmAPI
 import LocalFarm
+import Runtime
 import SystemSupport
-import Wire
 
 struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -7,7 +7,6 @@ import FarmAPI
 import FarmModel
 import SwiftProtobuf
 import SystemSupport
-import Wire
 
 struct SubmitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

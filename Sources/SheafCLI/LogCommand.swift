@@ -2,7 +2,6 @@ import ArgumentParser
 import Client
 import FarmAPI
 import SystemSupport
-import Wire
 
 struct LogCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -8,7 +8,6 @@ import FoundationEssentials
 import LocalFarm
 import SwiftProtobuf
 import SystemSupport
-import Wire
 
 struct PresetsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

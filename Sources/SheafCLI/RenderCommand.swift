@@ -8,9 +8,9 @@ import FarmAPI
 import FarmModel
 import Glibc
 import LocalFarm
+import Runtime
 import Synchronization
 import SystemSupport
-import Wire
 
 struct RenderCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

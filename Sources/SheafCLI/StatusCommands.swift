@@ -3,7 +3,6 @@ import Client
 import FarmAPI
 import FarmModel
 import SystemSupport
-import Wire
 
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ import Coordinator
 import FarmHTTP
 import Jobs
 import Logging
+import Runtime
 import SystemSupport
 import Wire
 

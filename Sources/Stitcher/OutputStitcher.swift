@@ -3,7 +3,7 @@ import FoundationEssentials
 package import Media
 package import RenderTasks
 
-/// Makes the output file from its pieces. Packets are copied and never encoded again. The file is read again, by its
+/// Makes an output's file from its pieces. Packets are copied and never encoded again. The file is read again, by its
 /// index and its first picture, before it counts (`OutputCheck`).
 ///
 /// Every piece's header is checked against the task and against the others before anything is written, and every packet
@@ -22,51 +22,51 @@ package enum OutputStitcher {
   ///   planned, `.infrastructure` if this machine ran out of something.
   @discardableResult
   package static func stitch(
-    _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, liveness: Liveness? = nil,
+    _ file: StitchedFile, pieces: [any ByteSource], to descriptor: Int32, liveness: Liveness? = nil,
     progress: (Int64) -> Void
   ) throws(StitchError) -> ShownDamage {
-    try stitch(task, pieces: pieces, to: descriptor, from: 0, liveness: liveness, progress: progress).damage
+    try stitch(file, pieces: pieces, to: descriptor, from: 0, liveness: liveness, progress: progress).damage
   }
 
   /// The same, behind other bytes of the file.
   /// - Parameter start: The place of the output's first byte.
   /// - Returns: The size of the output too.
   static func stitch(
-    _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, from start: Int64, liveness: Liveness?,
+    _ file: StitchedFile, pieces: [any ByteSource], to descriptor: Int32, from start: Int64, liveness: Liveness?,
     progress: (Int64) -> Void
   ) throws(StitchError) -> (damage: ShownDamage, size: Int64) {
-    let videoCount = task.video?.frameCounts.count ?? 0
-    let expected = videoCount + (task.audio == nil ? 0 : 1)
+    let videoCount = file.video?.frameCounts.count ?? 0
+    let expected = videoCount + (file.audio == nil ? 0 : 1)
     let inputs = pieces
     let pieces = Array(inputs.prefix(expected))
-    guard inputs.count == expected + (task.artwork == nil ? 0 : 1) else {
+    guard inputs.count == expected + (file.artwork == nil ? 0 : 1) else {
       throw StitchError(
         .task,
         "\(inputs.count) inputs were given; the output has \(expected) pieces and "
-          + (task.artwork == nil ? "no artwork" : "artwork"))
+          + (file.artwork == nil ? "no artwork" : "artwork"))
     }
     guard expected > 0 else { throw StitchError(.task, "an output needs video or audio") }
     var tracks: [FileMuxer.Track] = []
     var video: VideoPackets?
-    if let settings = task.video {
-      let opened = try open(settings, task.videoLabel, Array(pieces.prefix(videoCount)), liveness)
+    if let settings = file.video {
+      let opened = try open(settings, file.videoLabel, Array(pieces.prefix(videoCount)), liveness)
       video = opened.packets
       tracks.append(opened.track)
     }
     var audio: AudioPackets?
-    if let settings = task.audio, let piece = pieces.last {
-      let opened = try open(settings, task.audioLabel, piece, index: videoCount, liveness)
+    if let settings = file.audio, let piece = pieces.last {
+      let opened = try open(settings, file.audioLabel, piece, index: videoCount, liveness)
       audio = opened.packets
       tracks.append(opened.track)
     }
-    var texts = try TextPackets(task.texts ?? [])
-    let artwork = try task.artwork.map { artwork throws(StitchError) in
+    var texts = try TextPackets(file.texts ?? [])
+    let artwork = try file.artwork.map { artwork throws(StitchError) in
       try artwork.file(in: inputs[expected], liveness)
     }
     var output = try OutputFile(
-      task, tracks: tracks, texts: texts.tracks, artwork: artwork, descriptor: descriptor, start: start, liveness)
+      file, tracks: tracks, texts: texts.tracks, artwork: artwork, descriptor: descriptor, start: start, liveness)
     let order = Interleaving(
-      frameDuration: task.video?.format.frameDuration ?? .zero, sampleRate: task.audio?.encoder.sampleRate ?? 1)
+      frameDuration: file.video?.format.frameDuration ?? .zero, sampleRate: file.audio?.encoder.sampleRate ?? 1)
     while video?.next != nil || audio?.next != nil {
       let (frame, samples) = (video?.next, audio?.next)
       if let frame, samples.map({ order.putsVideoFirst(frame: frame.dts, sample: $0.pts) }) ?? true {
@@ -82,14 +82,14 @@ package enum OutputStitcher {
     try texts.write(through: .max, to: output.muxer)
     try output.finish(progress: progress)
     var size = output.muxer.byteCount
-    if let aperture = task.cleanAperture, let stored = task.video?.format.size {
+    if let aperture = file.cleanAperture, let stored = file.video?.format.size {
       size = try MovieIndex.state(aperture, of: stored, in: descriptor, from: start, size: size)
     }
     try OutputCheck.check(
-      writtenTo: descriptor, start..<(start + size), container: task.container,
+      writtenTo: descriptor, start..<(start + size), container: file.container,
       tracks: tracks.map(OutputCheck.Track.init),
       textCount: texts.tracks.count, liveness: liveness)
-    return (try damage(video, audio, frameDuration: task.video?.format.frameDuration ?? .zero), size)
+    return (try damage(video, audio, frameDuration: file.video?.format.frameDuration ?? .zero), size)
   }
 
   /// What is damaged, each picture once.
@@ -216,14 +216,14 @@ private struct OutputFile {
   private var reported: Int64 = 0
 
   init(
-    _ task: StitchTask, tracks: [FileMuxer.Track], texts: [TextTrack], artwork: ArtworkFile?, descriptor: Int32,
+    _ file: StitchedFile, tracks: [FileMuxer.Track], texts: [TextTrack], artwork: ArtworkFile?, descriptor: Int32,
     start: Int64, _ liveness: Liveness?
   ) throws(StitchError) {
     muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try FileMuxer(
-        descriptor: descriptor, from: start, name: "the output", container: task.container, tracks: tracks,
-        texts: texts, indexFirst: task.optimizeForNetworkUse, metadata: task.metadata, chapters: task.chapters ?? [],
-        rotation: task.rotation ?? 0, artwork: artwork, liveness: liveness)
+        descriptor: descriptor, from: start, name: "the output", container: file.container, tracks: tracks,
+        texts: texts, indexFirst: file.optimizeForNetworkUse, metadata: file.metadata, chapters: file.chapters ?? [],
+        rotation: file.rotation ?? 0, artwork: artwork, liveness: liveness)
     }
   }
 

@@ -3,8 +3,8 @@ import FarmAPI
 import FarmModel
 import FoundationEssentials
 package import Logging
+import Runtime
 import Synchronization
-import Wire
 
 /// Sends the messages of the farm's outbox. Any number of coordinators do so: a message is taken by one of them.
 package struct WebhookSender: Sendable {

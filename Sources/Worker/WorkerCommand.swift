@@ -5,6 +5,7 @@ import Glibc
 import Logging
 import Media
 import Renderer
+import Runtime
 package import SheafCompositing
 import SystemSupport
 import UnixSignals

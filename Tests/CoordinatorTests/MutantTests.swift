@@ -63,7 +63,7 @@ import Testing
       "\(error as Any)")
     #expect(throws: WrongResult.self) {
       try Measurements.decode(
-        Data(#"{"rateFactors":[1],"frameBits":[[9223372036854775807,1]]}"#.utf8), ofSeveral: false)
+        Data(#"[{"rateFactors":[1],"frameBits":[[9223372036854775807,1]]}]"#.utf8))
     }
   }
 

@@ -151,15 +151,17 @@ final class ScriptedWorker: Sendable {
     case .stitch: return inputs.flatMap { [UInt8]($0) }
     case .measure:
       guard case .measure(let task) = try JSONDecoder().decode(TaskPayload.self, from: grant.payload),
-        let factors = task.video.encoder.bitRateModel?.measuringFactors
+        let factors = task.renditions.first?.encoder.bitRateModel?.measuringFactors
       else { return [] }
       // Each segment has another measurement.
       let bits = 10_000 + SHA256Digest.of([UInt8](grant.payload)).bytes.prefix(2).reduce(0) { $0 * 256 + Int($1) }
       return try [UInt8](
         JSONCoding.encoder.encode(
-          Measurement(
-            rateFactors: factors,
-            frameBits: factors.indices.map { [Int](repeating: bits / ($0 + 1), count: task.video.frameCount) })))
+          task.renditions.map { _ in
+            Measurement(
+              rateFactors: factors,
+              frameBits: factors.indices.map { [Int](repeating: bits / ($0 + 1), count: task.frameCount) })
+          }))
     default:
       return [UInt8](SHA256Digest.of([UInt8](grant.payload) + inputs.flatMap { [UInt8]($0) }).bytes)
     }

@@ -46,7 +46,7 @@ struct InProcessFilm {
       let folder = try TemporaryFolder()
       let file = try folder.create("piece")
       try AudioRenderer.render(audio, inputs: [digest: openSource(path)], to: file.fileDescriptor) { _ in }
-      for packet in try Pieces.read(folder.path("piece")).packets {
+      for packet in try Pieces.read(Pieces.take(of: folder.path("piece"))).packets {
         packet.withBytes { samples += Data($0).samples24 }
       }
     }

@@ -41,8 +41,8 @@ import Testing
     let folder = try TemporaryFolder()
     let file = try folder.create("piece")
     try VideoRenderer.render(task, inputs: ["a": openSource(path)], to: file.fileDescriptor) { _ in }
-    let packets = try Pieces.read(folder.path("piece")).packets
-    return (packets.map { 8 * $0.byteCount }, try Data(contentsOf: URL(filePath: folder.path("piece"))))
+    let piece = try Pieces.take(of: folder.path("piece"))
+    return (try Pieces.read(piece).packets.map { 8 * $0.byteCount }, try Data(contentsOf: URL(filePath: piece)))
   }
 
   @Test(arguments: [
@@ -60,7 +60,7 @@ import Testing
     for (segmentDuration, count) in [(MediaTime(seconds: 20), 1...1), (MediaTime(value: 9, timescale: 8), 6...9)] {
       let plan = try plan(path, asset, video, segmentDuration)
       #expect(count.contains(plan.segments.count), "\(plan.segments.count)")
-      let settings = try #require(plan.stitch.video?.encoder)
+      let settings = try #require(plan.stitch.main.file.video?.encoder)
       let limit = try #require(settings.rateLimit)
       #expect(settings.level == level)
       // A plain buffer over the whole film, with nothing at the seams.

@@ -28,8 +28,8 @@ struct AudioFixture {
     try MediaTimeRange(start: start, end: end)
   }
 
-  /// The interleaved samples of a task in 16-bit or 24-bit PCM, read from its piece.
-  func render(_ task: AudioTask, progress: (Int64) -> Void = { _ in }) throws -> [Int32] {
+  /// The interleaved samples of a mix in 16-bit or 24-bit PCM, read from its piece.
+  func render(_ task: AudioMixdown, progress: (Int64) -> Void = { _ in }) throws -> [Int32] {
     let piece = try self.piece(task, progress: progress)
     var samples: [Int32] = []
     var next: Int64 = 0
@@ -45,19 +45,28 @@ struct AudioFixture {
   }
 
   /// The piece's path.
-  func piece(_ task: AudioTask, progress: (Int64) -> Void = { _ in }) throws -> String {
+  func piece(_ task: AudioMixdown, progress: (Int64) -> Void = { _ in }) throws -> String {
     let name = UUID().uuidString
     let file = try folder.create(name)
     var inputs: [String: any ByteSource] = [:]
     for source in task.sources where inputs[source.digest] == nil {
       inputs[source.digest] = try openSource(source.digest)
     }
-    try AudioRenderer.render(task, inputs: inputs, to: file.fileDescriptor, progress: progress)
-    return folder.path(name)
+    try AudioRenderer.render(
+      AudioTask(mixes: [task]), inputs: inputs, to: file.fileDescriptor, progress: progress)
+    return try Pieces.take(of: folder.path(name))
   }
 
   static func pcm(_ rate: Int, _ channels: Int, bitDepth: Int = 16) -> AudioSettings {
     AudioSettings(codec: .pcm, bitRate: nil, sampleRate: rate, channels: channels, bitDepth: bitDepth)
+  }
+}
+
+extension AudioMixdown {
+  /// The one encoding of a mix that has no other.
+  var encoder: AudioSettings {
+    get { encoders[0] }
+    set { (encoders, sampleRate, channels) = ([newValue], newValue.sampleRate, newValue.channels) }
   }
 }
 

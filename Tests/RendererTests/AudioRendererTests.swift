@@ -50,7 +50,7 @@ import Testing
   }
 
   private func cut(_ source: PlannedAudioSource, _ pieces: [(MediaTime, MediaTime)], _ settings: AudioSettings) throws
-    -> AudioTask
+    -> AudioMixdown
   {
     var clips: [PlannedAudioClip] = []
     var at = MediaTime.zero
@@ -61,7 +61,7 @@ import Testing
       at = target.end
     }
     let count = Int64(try (at.exact * Rational(settings.sampleRate)).rounded)
-    return AudioTask(
+    return AudioMixdown(
       encoder: settings, sampleCount: count, tracks: [PlannedAudioTrack(volume: .one, clips: clips)], sources: [source])
   }
 
@@ -142,7 +142,7 @@ import Testing
       source: 0, sourceRange: try AudioFixture.range(MediaTime(1), MediaTime(2)),
       targetRange: try AudioFixture.range(MediaTime(1, 3), MediaTime(4, 3)))
     let volumes = [RampList([ramp]), try RampList.constant(0.3)]
-    let task = AudioTask(
+    let task = AudioMixdown(
       encoder: AudioFixture.pcm(48000, 2), sampleCount: 120_000,
       tracks: [
         PlannedAudioTrack(volume: volumes[0], clips: [clip]), PlannedAudioTrack(volume: volumes[1], clips: [late]),
@@ -177,13 +177,13 @@ import Testing
     let clip = PlannedAudioClip(
       source: 0, sourceRange: try AudioFixture.range(.zero, MediaTime(3)),
       targetRange: try AudioFixture.range(MediaTime(1), MediaTime(4)))
-    let task = AudioTask(
+    let task = AudioMixdown(
       encoder: AudioFixture.pcm(48000, 1), sampleCount: 5 * 48000,
       tracks: [PlannedAudioTrack(volume: .one, clips: [clip])], sources: [source])
     let rendered = try fixture.render(task)
     let sounding = rendered.indices.filter { rendered[$0] != 0 }
     #expect(sounding == Array(72_000..<144_000))
-    let none = AudioTask(encoder: AudioFixture.pcm(8000, 6), sampleCount: 801, tracks: [], sources: [])
+    let none = AudioMixdown(encoder: AudioFixture.pcm(8000, 6), sampleCount: 801, tracks: [], sources: [])
     #expect(try fixture.render(none) == Array(repeating: 0, count: 801 * 6))
   }
 
@@ -193,7 +193,7 @@ import Testing
     let clip = PlannedAudioClip(
       source: 0, sourceRange: try AudioFixture.range(MediaTime(1), MediaTime(4)),
       targetRange: try AudioFixture.range(MediaTime(1, 3), MediaTime(7, 3)))
-    let task = AudioTask(
+    let task = AudioMixdown(
       encoder: AudioFixture.pcm(48000, 2), sampleCount: 150_000,
       tracks: [PlannedAudioTrack(volume: .one, clips: [clip])], sources: [source])
     let rendered = try fixture.render(task)
@@ -222,7 +222,7 @@ import Testing
 
   @Test func `progress counts samples to the last`() throws {
     var reported: [Int64] = []
-    let task = AudioTask(encoder: AudioFixture.pcm(48000, 2), sampleCount: 50_000, tracks: [], sources: [])
+    let task = AudioMixdown(encoder: AudioFixture.pcm(48000, 2), sampleCount: 50_000, tracks: [], sources: [])
     _ = try fixture.render(task) { reported.append($0) }
     #expect(reported == reported.sorted())
     #expect(reported.last == 50_000)

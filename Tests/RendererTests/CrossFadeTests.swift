@@ -27,7 +27,7 @@ import Testing
         volume: try .constant(volume), fades: RampList(fades),
         clips: [PlannedAudioClip(source: 0, sourceRange: range, targetRange: range)])
     }
-    let task = AudioTask(
+    let task = AudioMixdown(
       encoder: AudioFixture.pcm(44100, 1), sampleCount: 3 * 44100,
       tracks: [
         try track(0, 4, [ramp(1, 4, 1, 0)]), try track(1, 6, [ramp(1, 4, 0, 1)]),

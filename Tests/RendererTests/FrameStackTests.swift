@@ -37,11 +37,7 @@ import Testing
   ) throws -> StackPlanner {
     let format = try YCbCrMatrixTests.format()
     let task = VideoTask(
-      format: format,
-      encoder: VideoSettings(
-        codec: .ffv1, rateControl: .lossless, preset: nil, profile: nil, keyframeInterval: 30,
-        pixelFormat: format.pixelFormat, colour: format.colour),
-      frameCount: 30, spans: spans, overlays: overlays, sources: sources)
+      format: format, renditions: [], frameCount: 30, spans: spans, overlays: overlays, sources: sources)
     return StackPlanner(task)
   }
 

@@ -55,14 +55,14 @@ import Testing
     let range = try AudioFixture.range(MediaTime(seconds: 29), MediaTime(seconds: 30))
     let clip = PlannedAudioClip(
       source: 0, sourceRange: range, targetRange: try MediaTimeRange(start: .zero, duration: range.duration))
-    let task = AudioTask(
+    let task = AudioMixdown(
       encoder: AudioSettings(codec: .pcm, bitRate: nil, sampleRate: 44100, channels: 1), sampleCount: 44100,
       tracks: [PlannedAudioTrack(volume: .one, clips: [clip])], sources: [source])
     let liveness = Liveness()
     var first: UInt64?
     let file = try fixture.folder.create("piece")
     try AudioRenderer.render(
-      task, inputs: [source.digest: openSource(path)], to: file.fileDescriptor, liveness: liveness
+      AudioTask(mixes: [task]), inputs: [source.digest: openSource(path)], to: file.fileDescriptor, liveness: liveness
     ) { _ in first = first ?? liveness.count }
     #expect(try #require(first) >= 2400)
   }

@@ -29,7 +29,9 @@ struct SegmentMeterTests {
     var fixture = try VideoFixture()
     let task = try task(&fixture)
     var done: [Int64] = []
-    let measured = try SegmentMeter.measure(MeasureTask(video: task), inputs: fixture.inputs) { done.append($0) }
+    let all = try SegmentMeter.measure(task, inputs: fixture.inputs) { done.append($0) }
+    let measured = try #require(all.first)
+    #expect(all.count == 1)
     #expect(done == (1...30).map { Int64($0) })
     #expect(measured.rateFactors == [20, 32])
     for (factor, bits) in zip(measured.rateFactors, measured.frameBits) {
@@ -54,7 +56,7 @@ struct SegmentMeterTests {
     var task = try task(&fixture)
     task.encoder.codec = .ffv1
     #expect(throws: RenderError.self) {
-      try SegmentMeter.measure(MeasureTask(video: task), inputs: fixture.inputs) { _ in }
+      try SegmentMeter.measure(task, inputs: fixture.inputs) { _ in }
     }
   }
 
@@ -64,13 +66,13 @@ struct SegmentMeterTests {
     var task = try task(&fixture)
     task.encoder.preset = "veryfast"
     let free = try Data(contentsOf: URL(fileURLWithPath: VideoRendererTests.piece(task, fixture, "free")))
-    task.share = BitShare(frameBits: Array(repeating: 400, count: 30))
+    task.renditions[0].share = BitShare(frameBits: Array(repeating: 400, count: 30))
     let held = try (0..<3).map { number in
       try Data(contentsOf: URL(fileURLWithPath: VideoRendererTests.piece(task, fixture, "held \(number)")))
     }
     #expect(Set(held).count == 1)
     #expect(held[0].count < free.count)
-    task.share?.frameBits.removeLast()
+    task.renditions[0].share?.frameBits.removeLast()
     #expect(throws: RenderError.self) { try VideoRendererTests.piece(task, fixture, "wrong") }
   }
 }

@@ -31,8 +31,8 @@ import Testing
   private func task(
     _ paths: [String], seconds: Int64, rate: Int = 48000, loudness: LoudnessTarget? = nil,
     _ tracks: [PlannedAudioTrack]
-  ) throws -> AudioTask {
-    AudioTask(
+  ) throws -> AudioMixdown {
+    AudioMixdown(
       encoder: AudioFixture.pcm(rate, 2, bitDepth: 24), sampleCount: seconds * Int64(rate), tracks: tracks,
       sources: try paths.map { try AudioFixture.planned($0) }, loudness: loudness)
   }
@@ -178,7 +178,7 @@ import Testing
   }
 
   /// A task's sound in a file, as it is exported.
-  private func file(_ task: AudioTask, in container: Container) throws -> String {
+  private func file(_ task: AudioMixdown, in container: Container) throws -> String {
     let (header, packets) = try Pieces.read(fixture.piece(task))
     let name = "encoded.\(container.rawValue)"
     let made = try fixture.folder.create(name)

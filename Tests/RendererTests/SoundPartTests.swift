@@ -56,7 +56,7 @@ import Testing
       tracks.append(
         PlannedAudioTrack(volume: .one, clips: [clip], ducking: PlannedDucking(under: 0, levels: DuckingLevels())))
     }
-    var task = AudioTask(
+    var task = AudioMixdown(
       encoder: AudioFixture.pcm(48000, 2, bitDepth: 24), sampleCount: 5 * 48000, tracks: tracks,
       sources: [try AudioFixture.planned(path)])
     let whole = try fixture.render(task)
@@ -91,7 +91,7 @@ import Testing
       PlannedAudioTrack(volume: .one, clips: [clip]), PlannedAudioTrack(volume: .one, clips: [filtered]),
       PlannedAudioTrack(volume: .one, clips: [clip], filters: filters),
     ] {
-      var task = AudioTask(
+      var task = AudioMixdown(
         encoder: AudioFixture.pcm(44100, 1), sampleCount: 44100, tracks: [track], sources: [source])
       // The second of the packets is heard from about 2.09 s on.
       let parts: [(first: Int64, count: Int)] = [(66_150, 1), (100_000, 0)]
@@ -99,7 +99,7 @@ import Testing
         task.firstSample = first
         let piece = try fixture.folder.create(UUID().uuidString)
         let damage = try AudioRenderer.render(
-          task, inputs: [path: try openSource(path)], to: piece.fileDescriptor, progress: { _ in })
+          AudioTask(mixes: [task]), inputs: [path: try openSource(path)], to: piece.fileDescriptor, progress: { _ in })
         let heard = damage.tracks.flatMap(\.places)
         #expect(heard.count == count && damage.tracks.reduce(0) { $0 + $1.count } == count, "from \(first): \(damage)")
         let due = 80.0 * 1152 / 44100 - Double(first) / 44100

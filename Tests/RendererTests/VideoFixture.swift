@@ -89,9 +89,13 @@ struct VideoFixture {
     VideoTask(
       format: VideoTaskFormat(
         size: size, pixelFormat: format, colour: colour, frameDuration: MediaTime(value: 1, timescale: 30)),
-      encoder: VideoSettings(
-        codec: .ffv1, rateControl: .lossless, preset: nil, profile: nil, keyframeInterval: 30, pixelFormat: format,
-        colour: colour),
+      renditions: [
+        VideoRendition(
+          size: size,
+          encoder: VideoSettings(
+            codec: .ffv1, rateControl: .lossless, preset: nil, profile: nil, keyframeInterval: 30, pixelFormat: format,
+            colour: colour))
+      ],
       frameCount: frameCount, spans: [Span(frames: 0..<frameCount, background: background, layers: layers)],
       overlays: overlays, sources: sources)
   }
@@ -113,6 +117,14 @@ struct VideoFixture {
     let bytes = try #require(FrameFormat(name: format)).packedBytes(size)
     #expect(data.count % bytes == 0 && data.count > 0)
     return (0..<(data.count / bytes)).map { [UInt8](data[($0 * bytes)..<(($0 + 1) * bytes)]) }
+  }
+}
+
+extension VideoTask {
+  /// The encoder of a task's one rendition.
+  var encoder: VideoSettings {
+    get { renditions[0].encoder }
+    set { renditions[0].encoder = newValue }
   }
 }
 

@@ -18,7 +18,7 @@ import Testing
     var done: [Int64] = []
     try VideoRenderer.render(task, inputs: fixture.inputs, to: file.fileDescriptor) { done.append($0) }
     #expect(done == (1...Int64(task.frameCount)).map { $0 })
-    return fixture.folder.path(name)
+    return try Pieces.take(of: fixture.folder.path(name))
   }
 
   /// A piece's pictures as ffmpeg decodes them.

@@ -20,7 +20,8 @@ struct AudioPlanTests {
     let ramp = Ramp(over: try Synthetic.range(0, 2), from: 0, to: 0.8)
     edit.audioMix.volumes["music"] = RampList([ramp])
     let film = try Synthetic.film(frames: 300)
-    let audio = try #require(try RenderPlanner.plan(edit, assets: Synthetic.assets(["a": film, "b": film])).audio)
+    let assets = Synthetic.assets(["a": film, "b": film])
+    let audio = try #require(try RenderPlanner.plan(edit, assets: assets).audio?.mixes.first)
     #expect(audio.sampleCount == 7 * 44100)
     #expect(audio.sources.map(\.digest) == ["digest of a", "digest of b"])
     #expect(audio.tracks.map { $0.clips.map(\.source) } == [[0, 1], [0]])
@@ -36,10 +37,10 @@ struct AudioPlanTests {
     let assets = Synthetic.assets(["a": try Synthetic.film(frames: 120)])
     edit.export.audio = nil
     #expect(try RenderPlanner.plan(edit, assets: assets).audio == nil)
-    #expect(try RenderPlanner.plan(edit, assets: assets).stitch.audio == nil)
+    #expect(try RenderPlanner.plan(edit, assets: assets).stitch.main.file.audio == nil)
     edit.export.video = nil
     let plan = try RenderPlanner.plan(edit, assets: assets)
-    #expect(plan.segments.isEmpty && plan.stitch.video == nil && plan.format == nil)
+    #expect(plan.segments.isEmpty && plan.stitch.main.file.video == nil && plan.format == nil)
   }
 
   @Test
@@ -74,10 +75,10 @@ struct AudioPlanTests {
     var edit = try Synthetic.edit(tracks: [try track("m", 0), try track("m.B", 3), try track("v", 0)])
     edit.audioMix.lanes = ["m.B": "m"]
     let assets = Synthetic.assets(["a": try Synthetic.film(frames: 600)])
-    #expect(try RenderPlanner.plan(edit, assets: assets).audio?.tracks.count == 3)
+    #expect(try RenderPlanner.plan(edit, assets: assets).audio?.mixes[0].tracks.count == 3)
     edit.audioMix.filters["m"] = [.highPass(frequency: 100, q: 0.7)]
     edit.audioMix.ducking["m"] = Ducking(under: "v", levels: DuckingLevels())
-    let tracks = try #require(try RenderPlanner.plan(edit, assets: assets).audio).tracks
+    let tracks = try #require(try RenderPlanner.plan(edit, assets: assets).audio?.mixes.first).tracks
     #expect(tracks.count == 2)
     #expect(tracks[0].lanes?.count == 1)
     #expect(tracks[0].filters?.count == 1)
@@ -97,7 +98,7 @@ struct AudioPlanTests {
     let film = try Synthetic.film(frames: 300)
     let assets = Synthetic.assets(["a": film, "b": film, "c": film])
     func sources() throws -> [String] {
-      let task = try #require(try RenderPlanner.plan(edit, assets: assets).audio)
+      let task = try #require(try RenderPlanner.plan(edit, assets: assets).audio?.mixes.first)
       #expect(task.firstSample == 3 * 44100 && task.sampleCount == 44100)
       return task.sources.map(\.digest)
     }

@@ -23,7 +23,7 @@ struct BitRatePlanTests {
   /// The segments differ in their bits, and in how these fall.
   private func measurements(of plan: RenderPlan, seed: UInt64 = 1) throws -> [Measurement] {
     var random = SeededRandom(seed: seed)
-    let factors = try #require(plan.stitch.video?.encoder.bitRateModel).measuringFactors
+    let factors = try #require(plan.stitch.main.file.video?.encoder.bitRateModel).measuringFactors
     let span = factors[1] - factors[0]
     var measured: [Measurement] = []
     for segment in plan.segments {
@@ -37,7 +37,9 @@ struct BitRatePlanTests {
   }
 
   private func factors(_ plan: RenderPlan) -> [Double?] {
-    plan.segments.map { if case .quality(let factor) = $0.task.encoder.rateControl { factor } else { nil } }
+    plan.segments.map { segment in
+      if case .quality(let factor) = segment.task.renditions[0].encoder.rateControl { factor } else { nil }
+    }
   }
 
   /// What is added to the film's rate factor for a segment: 1.6 for each doubling of its bits a pixel.
@@ -53,8 +55,9 @@ struct BitRatePlanTests {
   func `the film has the rate factor whose bits are nearest to the average bit rate`(seed: Int) throws {
     let plan = try plan(bitRate: [200_000, 1_000_000, 6_000_000][seed % 3])
     let measured = try measurements(of: plan, seed: UInt64(seed))
-    let model = try #require(plan.stitch.video?.encoder.bitRateModel)
-    let target = Double(try #require(plan.averageBitRate)) * Double(plan.frameCount) / 30
+    let model = try #require(plan.stitch.main.file.video?.encoder.bitRateModel)
+    let rate = try #require(plan.segments[0].task.renditions[0].encoder.averageBitRate)
+    let target = Double(rate) * Double(plan.frameCount) / 30
     let offsets = try measured.map { try offset($0, plan) }
     let predictions = measured.map { BitPrediction($0, model: model) }
     var (best, least) = (0.0, Double.infinity)
@@ -64,9 +67,9 @@ struct BitRatePlanTests {
       let miss = abs(log(bits / target))
       if miss < least { (best, least) = (factor, miss) }
     }
-    let shared = try plan.sharingBits(measured)
+    let shared = try plan.sharingBits(measured.map { [$0] })
     #expect(factors(shared) == offsets.map { min(max(best + $0, 1), 51) })
-    let bits = shared.segments.flatMap { $0.task.share?.frameBits ?? [] }
+    let bits = shared.segments.flatMap { $0.task.renditions[0].share?.frameBits ?? [] }
     #expect(bits.count == plan.frameCount)
     let isReached = abs(Double(bits.reduce(0, +)) / target - 1) < 0.015
     // Or no segment's rate factor can be another.
@@ -82,7 +85,8 @@ struct BitRatePlanTests {
     var measured = try measurements(of: plan)
     measured[1] = measured[0]
     measured[1].frameBits = measured[0].frameBits.map { $0.map { 5 * $0 } }
-    let shares = try plan.sharingBits(measured).segments.map { $0.task.share?.frameBits.reduce(0, +) ?? 0 }
+    let shared = try plan.sharingBits(measured.map { [$0] })
+    let shares = shared.segments.map { $0.task.renditions[0].share?.frameBits.reduce(0, +) ?? 0 }
     #expect((2..<4).contains(Double(shares[1]) / Double(shares[0])))
   }
 
@@ -92,11 +96,11 @@ struct BitRatePlanTests {
     var same = 0
     for seed in 1...20 {
       let measured = try measurements(of: plan, seed: UInt64(seed))
-      let before = try plan.sharingBits(measured)
+      let before = try plan.sharingBits(measured.map { [$0] })
       for index in measured.indices.prefix(2) {
         var changed = measured
         changed[index].frameBits = measured[index].frameBits.map { $0.map { $0 * 11 / 10 } }
-        let after = try plan.sharingBits(changed)
+        let after = try plan.sharingBits(changed.map { [$0] })
         let others = plan.segments.indices.filter { $0 != index }
         if others.allSatisfy({ after.segments[$0].task == before.segments[$0].task }) { same += 1 }
       }
@@ -108,14 +112,14 @@ struct BitRatePlanTests {
   func `a bit rate that cannot be reached takes the last rate factor`() throws {
     for (rate, expected) in [(1_000, 51.0), (1_000_000_000, 1.0)] {
       let plan = try plan(bitRate: rate)
-      #expect(try factors(plan.sharingBits(measurements(of: plan))).allSatisfy { $0 == expected })
+      #expect(try factors(plan.sharingBits(measurements(of: plan).map { [$0] })).allSatisfy { $0 == expected })
     }
   }
 
   @Test(arguments: ["ultrafast", "veryfast", "medium", "veryslow"])
   func `the predicted bits fall with the rate factor, whatever was measured`(preset: String) throws {
     var random = SeededRandom(seed: 3)
-    var settings = try #require(try plan().stitch.video).encoder
+    var settings = try #require(try plan().stitch.main.file.video).encoder
     settings.preset = preset
     let model = try #require(settings.bitRateModel)
     for _ in 0..<200 {
@@ -132,7 +136,7 @@ struct BitRatePlanTests {
   @Test
   func `what is measured does not depend on the bit rate`() throws {
     #expect(try plan(bitRate: 200_000).measureTasks == plan(bitRate: 900_000).measureTasks)
-    #expect(try plan(bitRate: nil).averageBitRate == nil)
+    #expect(try plan(bitRate: nil).measureTasks.isEmpty)
   }
 
   @Test
@@ -144,7 +148,7 @@ struct BitRatePlanTests {
     var other = measured
     other[0].rateFactors = [1, 2]
     for wrong in [Array(measured.dropLast()), short, other] {
-      #expect(throws: PlanError.self) { try plan.sharingBits(wrong) }
+      #expect(throws: PlanError.self) { try plan.sharingBits(wrong.map { [$0] }) }
     }
   }
 }

@@ -56,7 +56,7 @@ import Testing
   @Test func `captions that are shown together are limited in a QuickTime track`() throws {
     let long = String(repeating: "a", count: 800)
     let few = try plan((0..<50).map { event($0..<90_000, long) })
-    let texts = try #require(few.stitch.texts?.first?.events)
+    let texts = try #require(few.stitch.main.file.texts?.first?.events)
     #expect(texts.map(\.fields.utf8.count).max() ?? 0 > 40_000 && texts.last?.end == 100_000)
     let together = #expect(throws: PlanError.self) { _ = try plan((0..<200).map { event($0..<90_000, long) }) }
     #expect(together?.code == .captionsTooLong(asset: "text", limit: 60_000, at: 72))

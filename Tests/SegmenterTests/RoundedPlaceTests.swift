@@ -71,7 +71,7 @@ struct RoundedPlaceTests {
 
   @Test func `clips of sound share their edit points and keep their speed`() throws {
     let (edit, assets) = try film(clips: 60, seed: 4)
-    let task = try #require(try RenderPlanner.plan(edit, assets: assets).audio)
+    let task = try #require(try RenderPlanner.plan(edit, assets: assets).audio?.mixes.first)
     let clips = task.tracks[0].clips
     #expect(clips.count == 60)
     for (clip, next) in zip(clips, clips.dropFirst()) {
@@ -79,6 +79,6 @@ struct RoundedPlaceTests {
       #expect(clip.sourceRange.duration == clip.targetRange.duration && clip.pitch == nil)
     }
     // What is read from the task's JSON is the same.
-    #expect(try JSONDecoder().decode(AudioTask.self, from: JSONEncoder().encode(task)) == task)
+    #expect(try JSONDecoder().decode(AudioMixdown.self, from: JSONEncoder().encode(task)) == task)
   }
 }

@@ -42,10 +42,10 @@ struct TimeRangeTests {
     var (edit, assets) = try film()
     edit.export.timeRange = try Synthetic.range(100, 201, 100)
     let plan = try RenderPlanner.plan(edit, assets: assets)
-    let task = try #require(plan.audio)
+    let task = try #require(plan.audio?.mixes.first)
     #expect(task.firstSample == 44100 && task.sampleCount == 44541)
     #expect(task.sources.map(\.digest) == ["digest of a"])
-    #expect(plan.stitch.audio?.sampleCount == 44541)
+    #expect(plan.stitch.main.file.audio?.sampleCount == 44541)
   }
 
   @Test func `a whole film has the tasks that it had before there were ranges`() throws {

@@ -43,10 +43,10 @@ struct Film {
 
   func task(
     _ container: Container = .mp4, indexFirst: Bool = true, metadata: [String: String] = [:]
-  ) -> StitchTask {
+  ) -> StitchedFile {
     let format = VideoTaskFormat(
       size: Self.size, pixelFormat: video.pixelFormat, colour: video.colour, frameDuration: Self.frameDuration)
-    return StitchTask(
+    return StitchedFile(
       container: container,
       video: frameCounts.isEmpty
         ? nil : StitchedVideo(format: format, encoder: video, frameCounts: frameCounts),
@@ -115,7 +115,7 @@ struct Film {
   }
 
   /// The output's path.
-  func stitch(_ task: StitchTask, _ pieces: [String], progress: (Int64) -> Void = { _ in }) throws -> String {
+  func stitch(_ task: StitchedFile, _ pieces: [String], progress: (Int64) -> Void = { _ in }) throws -> String {
     let name = "out-\(UUID().uuidString).\(task.container.rawValue)"
     let file = try folder.create(name)
     try OutputStitcher.stitch(

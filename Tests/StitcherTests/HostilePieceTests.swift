@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct HostilePieceTests {
   /// The error that the stitcher throws for these pieces.
-  private func refusal(_ film: Film, _ pieces: [String], _ task: StitchTask? = nil) -> StitchError? {
+  private func refusal(_ film: Film, _ pieces: [String], _ task: StitchedFile? = nil) -> StitchError? {
     do {
       _ = try film.stitch(task ?? film.task(), pieces)
       return nil

@@ -78,7 +78,7 @@ extension Container {
     return (result.output, result.log)
   }
 
-  private func checkFile(_ path: String, _ film: Film, _ task: StitchTask) throws {
+  private func checkFile(_ path: String, _ film: Film, _ task: StitchedFile) throws {
     let probe = try Probe(path)
     if task.video != nil { try checkPictures(probe, film, task) }
     let log: String
@@ -102,7 +102,7 @@ extension Container {
     #expect(!tags.keys.contains("creation_time"))
   }
 
-  private func checkPictures(_ probe: Probe, _ film: Film, _ task: StitchTask) throws {
+  private func checkPictures(_ probe: Probe, _ film: Film, _ task: StitchedFile) throws {
     let pictures = try probe.stream("video")
     let packets = probe.packets(of: pictures)
     let frame = Double(Film.frameDuration.value) * pictures.ticks / Double(Film.frameDuration.timescale)

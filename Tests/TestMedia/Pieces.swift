@@ -1,6 +1,8 @@
 package import CompositionModel
+import Digest
 package import Foundation
 package import Media
+import TestPrograms
 
 /// Pieces as the renderer writes them, of frames and samples that a test computes.
 package enum Pieces {
@@ -57,6 +59,17 @@ package enum Pieces {
     while let packet = try encoder.receive() {
       if packet.pts < Int64(sampleCount) { try writer.write(packet) }
     }
+  }
+
+  /// Takes a piece out of a package, as a file beside it. Returns its path.
+  package static func take(_ number: Int = 0, of package: String) throws -> String {
+    let whole = try openSource(package)
+    guard let file = try ContentPackage.read(whole, name: package).files.first(where: { $0.name == "\(number)" }) else {
+      throw Tool.Failure(description: "\(package) has no piece \(number)")
+    }
+    let path = "\(package).\(number)"
+    try Data(PartByteSource(whole, file).bytes(count: Int(file.content.size))).write(to: URL(fileURLWithPath: path))
+    return path
   }
 
   /// The header and the packets of a piece, in order.

@@ -156,12 +156,13 @@ struct AgentOverWireTests {
     grant.kind = .stitch
     grant.payload = Data(
       #"""
-      {"stitch":{"_0":{"container":"mkv","optimizeForNetworkUse":false,"metadata":{},
-        "audio":{"encoder":{"codec":"flac","sampleRate":48000,"channels":2,"bitDepth":16},"sampleCount":100}}}}
+      {"stitch":{"_0":{"segmentCount":0,"hasAudio":true,"outputs":[{"sound":0,
+        "file":{"container":"mkv","optimizeForNetworkUse":false,"metadata":{},
+          "audio":{"encoder":{"codec":"flac","sampleRate":48000,"channels":2,"bitDepth":16},"sampleCount":100}}}]}}}
       """#.utf8)
     let failure = try await failure(of: grant)
     #expect(failure.end == .media && failure.damagedInput == Data(input.bytes), "\(failure)")
-    #expect(failure.message.contains("not a piece"), "\(failure)")
+    #expect(failure.message.contains("not a package"), "\(failure)")
     try await leave(agent)
   }
 

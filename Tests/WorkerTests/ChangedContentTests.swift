@@ -1,6 +1,7 @@
 import Digest
 import Foundation
 import Glibc
+import Runtime
 import Synchronization
 import SystemSupport
 import TestPrograms

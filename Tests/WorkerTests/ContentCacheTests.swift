@@ -2,6 +2,7 @@ import Digest
 import Foundation
 import Logging
 import Media
+import Runtime
 import Synchronization
 import SystemSupport
 import TestPrograms

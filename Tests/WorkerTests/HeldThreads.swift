@@ -1,5 +1,5 @@
 import Dispatch
-import Wire
+import Runtime
 
 /// Keeps every thread of a pool busy.
 enum HeldThreads {

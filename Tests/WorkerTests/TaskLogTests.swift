@@ -1,9 +1,9 @@
 import FarmModel
 import Foundation
 import Logging
+import Runtime
 import Synchronization
 import Testing
-import Wire
 
 @testable import Worker
 

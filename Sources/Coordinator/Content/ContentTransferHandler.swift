@@ -1,6 +1,7 @@
 import ContentStorage
 import Digest
 import FoundationEssentials
+import Runtime
 import SwiftProtobuf
 import SystemSupport
 import Wire

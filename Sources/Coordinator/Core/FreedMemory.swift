@@ -1,6 +1,6 @@
 import CMemory
+import Runtime
 import Synchronization
-import Wire
 
 /// When the memory that documents and plans have taken is returned to the kernel: some time after they were last used,
 /// so that of many only the last is followed by it. Pure but for `release`.

@@ -1,9 +1,9 @@
 import ContentStorage
 import Digest
 import Logging
+import Runtime
 import Synchronization
 import SystemSupport
-import Wire
 
 /// Whether the content store can take results and uploads: looks at it, logs what changes, and has what a person needs
 /// to know.

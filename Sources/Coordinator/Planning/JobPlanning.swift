@@ -1,7 +1,7 @@
 import FarmModel
 import Jobs
 import Logging
-import Wire
+import Runtime
 
 /// Begins the plans of jobs that can be planned, and looks for such jobs at each change.
 actor JobPlanning {

@@ -3,7 +3,7 @@ import Digest
 import FarmModel
 import Jobs
 import Logging
-import Wire
+import Runtime
 
 /// The results of probe tasks that the content store does not have any more, because a disk fault changed them or they
 /// were removed: descriptions and lists of fonts. The farm makes them again, because the tasks' inputs are there.

@@ -11,12 +11,13 @@ private typealias EditInstruction = Instruction
 extension PlanReport {
   init(_ planned: PlannedJob, _ request: JobRequest) throws {
     let plan = planned.plan
+    let file = plan.stitch.main.file
     self.init(
-      container: plan.stitch.container.rawValue, duration: plan.duration, frames: plan.frameCount,
+      container: file.container.rawValue, duration: plan.duration, frames: plan.frameCount,
       damage: DamageReport.list(plan.damage, request), warnings: planned.warnings, outputs: planned.outputs,
       roundedPlaces: plan.roundedPlaces)
     instructions = plan.instructions.map { Instruction(instruction: $0) }
-    if let format = plan.format, let encoder = plan.segments.first?.task.encoder {
+    if let format = plan.format, let encoder = file.video?.encoder {
       video = Video(
         codec: encoder.codec.rawValue, width: format.size.width, height: format.size.height,
         pixelFormat: format.pixelFormat.rawValue, frameDuration: format.frameDuration)
@@ -26,10 +27,11 @@ extension PlanReport {
             segment, planned.isMeasuring ? "measured" : task.action, start: plan.start, format.frameDuration))
       }
     }
-    if let task = plan.audio, let planned = planned.audio {
+    if let stitched = file.audio, let planned = planned.audio {
+      let encoder = stitched.encoder
       audio = Audio(
-        codec: task.encoder.codec.rawValue, sampleRate: task.encoder.sampleRate, channels: task.encoder.channels,
-        samples: task.sampleCount, action: planned.action)
+        codec: encoder.codec.rawValue, sampleRate: encoder.sampleRate, channels: encoder.channels,
+        samples: stitched.sampleCount, action: planned.action)
     }
   }
 }

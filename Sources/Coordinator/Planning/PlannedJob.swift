@@ -27,12 +27,11 @@ struct PlannedJob: Sendable {
   /// Throws `DocumentError` if the document does not match its media.
   /// - Parameters:
   ///   - fonts: Of the document's texts.
-  ///   - measurement: Reads the result of a measure task, of several outputs or of one. Nil: it is lost, and the
-  ///     segment has to be measured again.
+  ///   - measurement: Reads the result of a measure task. Nil: it is lost, and the segment has to be measured again.
   ///   - result: What a task with this fingerprint produced before, if that is still available.
   init(
     _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts, build: String,
-    measurement: (Content, _ ofSeveral: Bool) throws -> [Measurement]?,
+    measurement: (Content) throws -> [Measurement]?,
     result: @escaping (SHA256Digest) -> Content?
   ) throws {
     (plan, warnings, film) = try Self.plan(request, descriptions, fonts)
@@ -44,18 +43,18 @@ struct PlannedJob: Sendable {
       tasks = [try maker.copy(copy)]
       return
     }
-    outputs = plan.ladder.map { $0.stitches.map(OutputReport.init) }
+    let named = plan.stitch.outputs.compactMap(OutputReport.init)
+    outputs = named.isEmpty ? nil : named
     audio = try maker.audio(plan)
     tasks = try maker.measures(plan)
-    let ofSeveral = plan.ladder != nil
-    let measurements = try tasks.map { try $0.cached.flatMap { try measurement($0, ofSeveral) } }
+    let measurements = try tasks.map { try $0.cached.flatMap(measurement) }
     guard measurements.allSatisfy({ $0 != nil }) else {
       for index in tasks.indices where measurements[index] == nil { tasks[index].cached = nil }
       isMeasuring = true
       return
     }
-    let payloads = try plan.shareBits(measurements.compactMap(\.self))
-    tasks = try zip(plan.segments, payloads).map { try maker.video($0, $1) }
+    plan = try plan.sharingBits(measurements.compactMap(\.self))
+    tasks = try plan.segments.map { try maker.video($0, .video($0.task)) }
     if let audio { tasks.append(audio) }
     tasks.append(try maker.stitch(plan, tasks))
   }

@@ -5,8 +5,8 @@ import FarmAPI
 import FarmModel
 import Jobs
 import Logging
+import Runtime
 import Segmenter
-import Wire
 
 /// Plans the jobs whose assets are probed, and once more those whose segments had to be measured. Every coordinator may
 /// plan every job: the store accepts the first plan.
@@ -122,7 +122,7 @@ struct Planner: Sendable {
     var planned = try trial.adding {
       try PlannedJob(
         request, descriptions: descriptions, fonts: fonts, build: build,
-        measurement: { try Measurements.read($0, ofSeveral: $1, store: content.store) },
+        measurement: { try Measurements.read($0, store: content.store) },
         result: { measured[$0] ?? results.result(of: $0) })
     }
     if let problem = limits?.problem(of: planned.tasks, build: build) { throw DocumentError(problems: [problem]) }

@@ -2,8 +2,8 @@ import FarmAPI
 import FarmModel
 import Jobs
 import Logging
+import Runtime
 import Synchronization
-import Wire
 
 /// The traces of jobs, for the log and for grants. Kept for the jobs that were used last, and read from the store when
 /// they are not there, such as those of jobs that another coordinator has taken.

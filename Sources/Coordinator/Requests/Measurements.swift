@@ -18,9 +18,9 @@ enum Measurements {
     return Dictionary(measured) { first, _ in first }
   }
 
-  /// The measurements of one segment: one, or one for each output that is measured. Nil if the result is not in the
-  /// content store any more, or was damaged there and is removed: it is measured again. Blocks.
-  static func read(_ result: Content, ofSeveral: Bool, store: ContentStore) throws -> [Measurement]? {
+  /// The measurements of one segment: one for each rendition that is measured. Nil if the result is not in the content
+  /// store any more, or was damaged there and is removed: it is measured again. Blocks.
+  static func read(_ result: Content, store: ContentStore) throws -> [Measurement]? {
     guard store.contains(result) else {
       // It may be there with another size.
       _ = try store.removeIfDamaged(result.digest)
@@ -32,13 +32,11 @@ enum Measurements {
     } catch  where error.code == .missing {
       return nil
     }
-    return try decode(Data(bytes), ofSeveral: ofSeveral)
+    return try decode(Data(bytes))
   }
 
   /// Throws `WrongResult` for bytes that are no measurements.
-  static func decode(_ bytes: Data, ofSeveral: Bool) throws(WrongResult) -> [Measurement] {
-    let title = "the measurement of a segment"
-    if ofSeveral { return try WrongResult.decode([Measurement].self, from: bytes, as: title) }
-    return [try WrongResult.decode(Measurement.self, from: bytes, as: title)]
+  static func decode(_ bytes: Data) throws(WrongResult) -> [Measurement] {
+    try WrongResult.decode([Measurement].self, from: bytes, as: "the measurement of a segment")
   }
 }

@@ -38,16 +38,16 @@ struct TaskMaker {
   /// The one task of the film's audio, however long the film is: it has the highest cost and starts first. Nil: there
   /// is no audio.
   func audio(_ plan: RenderPlan) throws -> NewTask? {
-    guard let sound = plan.sound else { return nil }
+    guard let audio = plan.audio else { return nil }
     return try task(
-      .audio, sound.payload, label: labels.audio(of: sound.digests), digests: sound.digests,
-      cost: (plan.segments.map(\.cost).max() ?? 0) + 1, work: Int(sound.sampleCount))
+      .audio, .audio(audio), label: labels.audio(of: audio.digests), digests: audio.digests,
+      cost: (plan.segments.map(\.cost).max() ?? 0) + 1, work: Int(audio.sampleCount))
   }
 
   /// The tasks that measure the segments before the film is rendered; none if its bit rate needs no measurement.
   func measures(_ plan: RenderPlan) throws -> [NewTask] {
-    try zip(plan.segments, plan.measurePayloads).map { segment, payload in
-      try task(.measure, payload, label: labels.measure(segment.frames), of: segment)
+    try zip(plan.segments, plan.measureTasks).map { segment, measured in
+      try task(.measure, .measure(measured), label: labels.measure(segment.frames), of: segment)
     }
   }
 
@@ -63,8 +63,8 @@ struct TaskMaker {
   /// The task that makes the film. Its inputs are the results of the other tasks, and the file of the artwork.
   /// - Parameter tasks: The video tasks by segment, then the audio task.
   func stitch(_ plan: RenderPlan, _ tasks: [NewTask]) throws -> NewTask {
-    let payload = try Self.encoded(plan.stitchPayload)
-    let inputs = plan.artwork.flatMap { files[$0.digest] }.map { [$0] } ?? []
+    let payload = try Self.encoded(.stitch(plan.stitch))
+    let inputs = plan.stitch.artwork.flatMap { files[$0.digest] }.map { [$0] } ?? []
     let pieces = tasks.compactMap(\.cached)
     var cached: Content?
     if pieces.count == tasks.count { cached = result(fingerprint(.stitch, payload, (pieces + inputs).map(\.digest))) }

@@ -2,7 +2,7 @@ import FarmAPI
 import FarmModel
 import Jobs
 import Logging
-import Wire
+import Runtime
 
 /// The watched jobs. All who watch a job share one look at it.
 actor JobWatches {

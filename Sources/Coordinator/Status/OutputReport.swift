@@ -7,17 +7,19 @@ import RenderTasks
 import SystemSupport
 
 extension OutputReport {
-  init(_ output: StitchLadderTask.Output) {
-    self.init(file: output.name)
-    container = output.stitch.container.rawValue
-    video = output.stitch.video.map { video in
+  /// Nil: it is the only output of its document, and has no name.
+  init?(_ output: StitchTask.Output) {
+    guard let name = output.name else { return nil }
+    self.init(file: name)
+    container = output.file.container.rawValue
+    video = output.file.video.map { video in
       var quality: Double?
       if case .quality(let number) = video.encoder.rateControl { quality = number }
       return Video(
         codec: video.encoder.codec.rawValue, width: video.format.size.width, height: video.format.size.height,
         bitRate: video.encoder.averageBitRate, quality: quality)
     }
-    audio = output.stitch.audio.map { audio in
+    audio = output.file.audio.map { audio in
       Audio(
         codec: audio.encoder.codec.rawValue, sampleRate: audio.encoder.sampleRate, channels: audio.encoder.channels,
         bitRate: audio.encoder.bitRate)

@@ -6,8 +6,8 @@ import FarmModel
 import FoundationEssentials
 import Jobs
 import RenderTasks
+import Runtime
 import SystemSupport
-import Wire
 
 /// Reads the statuses of jobs. The reason why a job failed is made once and kept, because it takes the job's tasks and
 /// its document to name the media in it.

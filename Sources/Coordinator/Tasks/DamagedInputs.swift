@@ -4,7 +4,7 @@ import FarmAPI
 import FarmModel
 import Jobs
 import Logging
-import Wire
+import Runtime
 
 /// Checks inputs that workers report as missing or damaged, one after the other.
 ///

@@ -7,7 +7,7 @@ import FoundationEssentials
 import Jobs
 import Logging
 import RenderTasks
-import Wire
+import Runtime
 
 /// Carries the workers' results and failures to the store, each in a task of its own: none holds up its connection, and
 /// none ends with it. While the store is unavailable a report waits and is repeated, because what it reports has

@@ -6,6 +6,7 @@ import FarmWire
 import FoundationEssentials
 import Jobs
 import Logging
+import Runtime
 import SwiftProtobuf
 import Wire
 

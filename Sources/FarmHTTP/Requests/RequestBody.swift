@@ -3,7 +3,7 @@ import FarmAPI
 import FoundationEssentials
 import HTTPTypes
 import HummingbirdCore
-import Wire
+import Runtime
 
 /// What the JSON of a request's body may be.
 protocol RequestBody: Decodable, Sendable {

@@ -5,7 +5,7 @@ import FarmAPI
 import FoundationEssentials
 import HTTPTypes
 import HummingbirdCore
-import Wire
+import Runtime
 
 /// Documents and media without a job: checked, planned, described.
 struct DocumentRoutes: Sendable {

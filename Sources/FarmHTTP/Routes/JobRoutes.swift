@@ -6,8 +6,8 @@ import FarmModel
 import FoundationEssentials
 import HTTPTypes
 import HummingbirdCore
+import Runtime
 import Synchronization
-import Wire
 
 /// Jobs: made, listed, shown, stopped, taken up again, deleted.
 struct JobRoutes: Sendable {

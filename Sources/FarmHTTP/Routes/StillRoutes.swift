@@ -7,7 +7,7 @@ import FarmModel
 import FoundationEssentials
 import HTTPTypes
 import HummingbirdCore
-import Wire
+import Runtime
 
 /// Still pictures of a job's composition, made on request.
 struct StillRoutes: Sendable {

@@ -33,53 +33,64 @@ package struct CubeFile: Sendable {
 
   /// - Throws: `.damaged` or `.tooLarge`, with the line, for a file that is no table of a supported size.
   package init(_ source: any ByteSource, name: String) throws(MediaError) {
+    var table = Table(name: name)
+    guard source.byteCount <= CubeFile.greatestByteCount else {
+      throw table.error(
+        "\(source.byteCount) bytes; a look-up table has at most \(CubeFile.greatestByteCount)", .tooLarge)
+    }
+    var lines = Lines(try source.bytes(count: Int(source.byteCount)))
+    while let line = lines.next() {
+      guard let first = line.words.first else { continue }
+      if let keyword = CubeFile.keywords.first(where: { first.elementsEqual($0.utf8) }) {
+        try table.take(keyword, line)
+      } else {
+        try table.addEntry(line)
+      }
+    }
+    format = try table.checkedFormat(lastLine: lines.number)
+    values = table.values
+    domain = zip(table.lowest, table.highest).map { $0...$1 }
+  }
+
+  /// A table while its lines are read.
+  private struct Table {
+    /// The file's, for messages.
+    let name: String
+    private var format: ColourTableFormat?
+    private(set) var lowest = [0.0, 0, 0]
+    private(set) var highest = [1.0, 1, 1]
+    private(set) var values: [Float] = []
+    /// The number of entries of the table's size.
+    private var expected = 0
+
+    init(name: String) { self.name = name }
+
     func error(_ message: String, line: Int? = nil, _ code: MediaError.Code = .damaged) -> MediaError {
       MediaError(
         code, operation: "reading", subject: name, message: line.map { "line \($0): \(message)" } ?? message)
     }
-    guard source.byteCount <= CubeFile.greatestByteCount else {
-      throw error("\(source.byteCount) bytes; a look-up table has at most \(CubeFile.greatestByteCount)", .tooLarge)
-    }
-    var format: ColourTableFormat?
-    var (lowest, highest) = ([0.0, 0, 0], [1.0, 1, 1])
-    var values: [Float] = []
-    var expected = 0
-    var lines = Lines(try source.bytes(count: Int(source.byteCount)))
-    while let line = lines.next() {
-      guard let first = line.words.first else { continue }
-      guard let keyword = CubeFile.keywords.first(where: { first.elementsEqual($0.utf8) }) else {
-        guard format != nil else {
-          throw error("an entry or an unknown keyword before LUT_1D_SIZE or LUT_3D_SIZE", line: line.number)
-        }
-        let numbers = line.words.prefix(4).compactMap(CubeFile.number)
-        guard numbers.count == 3, line.words.count == 3 else {
-          throw error("three numbers should be here, for red, green and blue", line: line.number)
-        }
-        guard values.count < 3 * expected else {
-          throw error("one entry more than the \(expected) of the table's size", line: line.number)
-        }
-        for number in numbers { values.append(Float(number)) }
-        continue
+
+    mutating func addEntry(_ line: Lines.Line) throws(MediaError) {
+      guard format != nil else {
+        throw error("an entry or an unknown keyword before LUT_1D_SIZE or LUT_3D_SIZE", line: line.number)
       }
-      if keyword == "TITLE" { continue }
+      let numbers = line.words.prefix(4).compactMap(CubeFile.number)
+      guard numbers.count == 3, line.words.count == 3 else {
+        throw error("three numbers should be here, for red, green and blue", line: line.number)
+      }
+      guard values.count < 3 * expected else {
+        throw error("one entry more than the \(expected) of the table's size", line: line.number)
+      }
+      for number in numbers { values.append(Float(number)) }
+    }
+
+    /// Takes the line of a keyword.
+    mutating func take(_ keyword: String, _ line: Lines.Line) throws(MediaError) {
+      if keyword == "TITLE" { return }
       guard values.isEmpty else { throw error("\(keyword) must stand before the entries", line: line.number) }
       let numbers = line.words.dropFirst().prefix(4).compactMap(CubeFile.number)
       switch keyword {
-      case "LUT_1D_SIZE", "LUT_3D_SIZE":
-        let dimensions = keyword == "LUT_1D_SIZE" ? 1 : 3
-        guard format == nil else {
-          throw error("a second size; a table with curves before its cube is not supported", line: line.number)
-        }
-        let sizes = 2...(CubeFile.greatestSizes[dimensions] ?? 2)
-        guard numbers.count == 1, line.words.count == 2, let size = Int(exactly: numbers[0]), sizes.contains(size)
-        else {
-          throw error(
-            "\(keyword) should be followed by a whole number from \(sizes.lowerBound) to \(sizes.upperBound)",
-            line: line.number, .tooLarge)
-        }
-        format = ColourTableFormat(dimensions: dimensions, size: size)
-        expected = dimensions == 1 ? size : size * size * size
-        values.reserveCapacity(3 * expected)
+      case "LUT_1D_SIZE", "LUT_3D_SIZE": try takeSize(keyword, numbers, line)
       case "DOMAIN_MIN", "DOMAIN_MAX":
         guard numbers.count == 3, line.words.count == 4 else {
           throw error("\(keyword) should be followed by three numbers", line: line.number)
@@ -93,20 +104,39 @@ package struct CubeFile: Sendable {
         highest = Array(repeating: numbers[1], count: 3)
       }
     }
-    guard let format else { throw error("there is no LUT_1D_SIZE or LUT_3D_SIZE") }
-    guard values.count == 3 * expected else {
-      throw error("\(values.count / 3) entries; a table of this size has \(expected)", line: lines.number)
-    }
-    let limit = CubeFile.domainLimit
-    for (low, high) in zip(lowest, highest) {
-      guard abs(low) <= limit.distance, abs(high) <= limit.distance, high - low >= limit.span else {
-        throw error(
-          "a domain from \(low) to \(high); it must be within -\(limit.distance)...\(limit.distance), and not empty")
+
+    private mutating func takeSize(_ keyword: String, _ numbers: [Double], _ line: Lines.Line) throws(MediaError) {
+      let dimensions = keyword == "LUT_1D_SIZE" ? 1 : 3
+      guard format == nil else {
+        throw error("a second size; a table with curves before its cube is not supported", line: line.number)
       }
+      let sizes = 2...(CubeFile.greatestSizes[dimensions] ?? 2)
+      guard numbers.count == 1, line.words.count == 2, let size = Int(exactly: numbers[0]), sizes.contains(size)
+      else {
+        throw error(
+          "\(keyword) should be followed by a whole number from \(sizes.lowerBound) to \(sizes.upperBound)",
+          line: line.number, .tooLarge)
+      }
+      format = ColourTableFormat(dimensions: dimensions, size: size)
+      expected = dimensions == 1 ? size : size * size * size
+      values.reserveCapacity(3 * expected)
     }
-    self.format = format
-    self.values = values
-    domain = zip(lowest, highest).map { $0...$1 }
+
+    /// The format of the table when all lines are read, if it is complete.
+    func checkedFormat(lastLine: Int) throws(MediaError) -> ColourTableFormat {
+      guard let format else { throw error("there is no LUT_1D_SIZE or LUT_3D_SIZE") }
+      guard values.count == 3 * expected else {
+        throw error("\(values.count / 3) entries; a table of this size has \(expected)", line: lastLine)
+      }
+      let limit = CubeFile.domainLimit
+      for (low, high) in zip(lowest, highest) {
+        guard abs(low) <= limit.distance, abs(high) <= limit.distance, high - low >= limit.span else {
+          throw error(
+            "a domain from \(low) to \(high); it must be within -\(limit.distance)...\(limit.distance), and not empty")
+        }
+      }
+      return format
+    }
   }
 
   /// A finite number, such as `-1.5e-3`.
@@ -119,6 +149,8 @@ package struct CubeFile: Sendable {
 
   /// The lines of a text, each as its words.
   private struct Lines {
+    typealias Line = (number: Int, words: [ArraySlice<UInt8>])
+
     private let bytes: [UInt8]
     private var position: Int
     /// The number of the line that was returned last, from 1 on; 0 before the first.
@@ -131,7 +163,7 @@ package struct CubeFile: Sendable {
     }
 
     /// The next line; nil at the end. A comment has no words.
-    mutating func next() -> (number: Int, words: [ArraySlice<UInt8>])? {
+    mutating func next() -> Line? {
       guard position < bytes.count else { return nil }
       let end = bytes[position...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? bytes.count
       let line = bytes[position..<end]

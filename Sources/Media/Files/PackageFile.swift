@@ -7,7 +7,8 @@ internal import SystemSupport
 /// Makes a package of parts that are written at the same time, such as the pieces of several encoders.
 ///
 /// What is appended to a part is written behind everything else at once, and the parts are put in order when all are
-/// complete. So the package's bytes depend on those of its parts alone, and not on the order in which they came.
+/// complete. So the package's bytes depend on those of its parts alone, and not on the order in which they came. What
+/// is in order already, such as the one piece of a film with one output, is not copied.
 package final class PackageParts {
   private static let name = "a package"
   /// The most bytes that are copied at a time.
@@ -37,27 +38,40 @@ package final class PackageParts {
   }
 
   /// Forgets what was appended to a part that is made again.
-  package func clear(_ part: Int) { places[part] = [] }
+  package func clear(_ part: Int) {
+    places[part] = []
+    end = places.joined().map(\.upperBound).max() ?? 0
+  }
 
   /// Puts the parts in order, and writes the index, in which they are named by their numbers.
   package func finish() throws(MediaError) {
-    var sizes: [Int64] = []
-    var position = end
-    for place in places {
-      sizes.append(place.reduce(0) { $0 + Int64($1.count) })
-      for range in place {
-        try copy(range, to: position)
-        position += Int64(range.count)
-      }
-    }
-    try copy(end..<position, to: 0)
+    try putInOrder()
     var start: Int64 = 0
     var files: [(name: String, range: Range<Int64>)] = []
-    for (number, size) in sizes.enumerated() {
+    for (number, place) in places.enumerated() {
+      let size = place.reduce(0) { $0 + Int64($1.count) }
       files.append(("\(number)", start..<(start + size)))
       start += size
     }
     try ContentPackage.complete(descriptor, files)
+  }
+
+  /// Copies everything from the first range that is not in its place on: behind the rest, in order, and from there to
+  /// its place.
+  private func putInOrder() throws(MediaError) {
+    let ranges = Array(places.joined())
+    var start: Int64 = 0
+    var ordered = 0
+    while ordered < ranges.count, ranges[ordered].lowerBound == start {
+      start = ranges[ordered].upperBound
+      ordered += 1
+    }
+    var position = end
+    for range in ranges[ordered...] {
+      try copy(range, to: position)
+      position += Int64(range.count)
+    }
+    try copy(end..<position, to: start)
   }
 
   /// Copies bytes of the file to another place of it, which does not begin within them.

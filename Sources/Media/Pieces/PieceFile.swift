@@ -78,15 +78,6 @@ package final class PieceWriter {
     try append(PieceFormat.magic + PieceFormat.bytes(PieceFormat.version) + length + json)
   }
 
-  /// Removes what was written to a descriptor before, for a piece that is made again.
-  package static func clear(_ descriptor: Int32) throws(MediaError) {
-    guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
-      throw MediaError(
-        .io, operation: "writing", subject: subject,
-        message: "it cannot be made empty: \(String(cString: strerror(errno)))")
-    }
-  }
-
   /// Appends a packet, whose timestamps are in ticks of the header's timebase.
   package func write(_ packet: Packet) throws(MediaError) {
     var record = [PieceFormat.packetRecord]

@@ -6,7 +6,7 @@ import RenderTasks
 /// Encodes a mix and writes its piece. Samples beyond full scale are clipped here, and nowhere before.
 final class AudioPieceEncoder {
   private let settings: AudioSettings
-  private let place: PiecePlace
+  private let place: PackagedPiece
   private let liveness: Liveness?
   /// The number of samples of each channel of the sound.
   private let sampleCount: Int64
@@ -20,7 +20,7 @@ final class AudioPieceEncoder {
   /// - Parameter measured: Whether the loudness counts. What a lossless codec has is that of the mix, and is not
   ///   measured.
   init(
-    _ settings: AudioSettings, to place: PiecePlace, sampleCount: Int64, measured: Bool, _ liveness: Liveness?
+    _ settings: AudioSettings, to place: PackagedPiece, sampleCount: Int64, measured: Bool, _ liveness: Liveness?
   ) throws(RenderError) {
     self.settings = settings
     self.sampleCount = sampleCount
@@ -32,7 +32,7 @@ final class AudioPieceEncoder {
   }
 
   private static func open(
-    _ settings: AudioSettings, _ place: PiecePlace
+    _ settings: AudioSettings, _ place: PackagedPiece
   ) throws(RenderError) -> (AudioEncoder, PieceWriter) {
     let step = "starting to encode the audio as \(settings.codec.rawValue)"
     return try mapErrors(to: RenderError.during(step)) { () throws(MediaError) in
@@ -53,7 +53,7 @@ final class AudioPieceEncoder {
 
   /// Begins anew, in place of what was written.
   func begin() throws(RenderError) {
-    try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in try place.clear() }
+    place.clear()
     (encoder, writer) = try Self.open(settings, place)
     try openMeter()
   }

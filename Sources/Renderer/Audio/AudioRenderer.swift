@@ -19,81 +19,59 @@ package enum AudioRenderer {
   /// About how many samples are mixed at a time: few enough to stay in the processor's cache.
   private static let blockSize = 8192
 
-  /// Writes the audio's piece to `descriptor`, which the caller closes.
+  /// Writes the pieces of the outputs' audio as a package. What has the same sample rate and channels is mixed once.
   /// - Parameters:
   ///   - inputs: The sources' files by digest.
+  ///   - descriptor: An empty file that can be read. The caller closes it.
   ///   - liveness: Advanced with every packet that is read, every block of samples that is decoded or mixed, and every
   ///     packet that the encoder returns.
   ///   - progress: Called with the number of finished samples, which only rises, a few times for each second of audio.
-  /// - Returns: The damaged packets whose samples are heard, which the piece has too. Each has the time of the block of
-  ///   samples that it is mixed in.
+  /// - Returns: The damaged packets whose samples are heard, which the pieces have too. Each has the time of the block
+  ///   of samples that it is mixed in.
   /// - Throws: `.task` for an invalid payload, `.media` if a source cannot be decoded or the encoder refuses,
-  ///   `.infrastructure` if this machine ran out of something. The file then holds no complete piece.
+  ///   `.infrastructure` if this machine ran out of something. The file is then no package.
   @discardableResult
   package static func render(
     _ task: AudioTask, inputs: [String: any ByteSource], to descriptor: Int32, liveness: Liveness? = nil,
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
-    let output = { () throws(RenderError) in
-      try [
-        AudioPieceEncoder(
-          task.encoder, to: .file(descriptor), sampleCount: task.sampleCount, measured: task.loudness != nil, liveness)
-      ]
-    }
-    return try mix(task, inputs: inputs, into: output, liveness: liveness, progress: progress)
-  }
-
-  /// Writes the pieces of several outputs' audio, as a package. What has the same sample rate and channels is mixed
-  /// once. The parameters and the errors are those of `render` for one output; the file must be readable too.
-  @discardableResult
-  package static func render(
-    _ ladder: AudioLadderTask, inputs: [String: any ByteSource], to descriptor: Int32, liveness: Liveness? = nil,
-    progress: (Int64) -> Void
-  ) throws(RenderError) -> ShownDamage {
-    let parts = PackageParts(descriptor: descriptor, count: ladder.mixes.reduce(0) { $0 + $1.encoders.count })
+    let parts = PackageParts(descriptor: descriptor, count: task.encoders.count)
     var (number, done) = (0, Int64(0))
     var shown: ShownDamage?
-    for mixdown in ladder.mixes {
-      let task = mixdown.audio
-      for encoder in mixdown.encoders
-      where encoder.sampleRate != task.encoder.sampleRate || encoder.channels != task.encoder.channels {
-        throw RenderError(.task, "a mix of \(task.encoder.sampleRate) Hz that is encoded at \(encoder.sampleRate) Hz")
-      }
-      guard !mixdown.encoders.isEmpty else { throw RenderError(.task, "a mix that is encoded for no output") }
-      let first = number
-      let outputs = { () throws(RenderError) in
-        var outputs: [AudioPieceEncoder] = []
-        for (index, encoder) in mixdown.encoders.enumerated() {
-          outputs.append(
-            try AudioPieceEncoder(
-              encoder, to: .part(first + index, of: parts), sampleCount: task.sampleCount,
-              measured: task.loudness != nil, liveness))
-        }
-        return outputs
-      }
+    for mix in task.mixes {
       let before = done
-      let damage = try mix(task, inputs: inputs, into: outputs, liveness: liveness) { progress(before + $0) }
+      let damage = try render(mix, from: number, of: parts, inputs: inputs, liveness: liveness) {
+        progress(before + $0)
+      }
       // Every mix hears the same.
       shown = shown ?? damage
-      number += mixdown.encoders.count
-      done += task.sampleCount
+      number += mix.encoders.count
+      done += mix.sampleCount
     }
     try mapErrors(to: RenderError.during("writing the pieces")) { () throws(MediaError) in try parts.finish() }
     return shown ?? ShownDamage()
   }
 
   /// Mixes the audio, and encodes it in one or more ways.
-  private static func mix(
-    _ task: AudioTask, inputs: [String: any ByteSource], into open: () throws(RenderError) -> [AudioPieceEncoder],
+  /// - Parameter number: The number of its first piece.
+  private static func render(
+    _ mixdown: AudioMixdown, from number: Int, of parts: PackageParts, inputs: [String: any ByteSource],
     liveness: Liveness?, progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
-    try check(task)
+    try check(mixdown)
     let damage = DamageLog()
-    let outputs = try open()
+    var outputs: [AudioPieceEncoder] = []
+    for (index, encoder) in mixdown.encoders.enumerated() {
+      outputs.append(
+        try AudioPieceEncoder(
+          encoder, to: PackagedPiece(number: number + index, package: parts), sampleCount: mixdown.sampleCount,
+          measured: mixdown.loudness != nil, liveness))
+    }
     // Whole frames of each encoder.
     let frames = outputs.map(\.frameSize).reduce(1) { leastCommonMultiple($0, $1) }
-    let mix = FilmMix(task: task, inputs: inputs, liveness: liveness, blockSize: frames * max(1, blockSize / frames))
-    if let loudness = task.loudness {
+    let mix = FilmMix(
+      mixdown: mixdown, inputs: inputs, liveness: liveness, blockSize: frames * max(1, blockSize / frames))
+    if let loudness = mixdown.loudness {
       try encode(mix, to: outputs, with: loudness, damage, progress)
     } else {
       try mix.forEachBlock(Mastering(), damage: damage) { (block, samples) throws(RenderError) in
@@ -103,22 +81,29 @@ package enum AudioRenderer {
       for output in outputs { _ = try output.end() }
     }
     for output in outputs { try output.finish(damage.damage) }
-    if task.loudness != nil { progress(task.sampleCount) }
+    if mixdown.loudness != nil { progress(mixdown.sampleCount) }
     return damage.damage
   }
 
-  /// Throws if a task has numbers that nothing can be rendered with.
-  private static func check(_ task: AudioTask) throws(RenderError) {
+  /// Throws if a mix has numbers that nothing can be rendered with, or is not what its encoders encode.
+  private static func check(_ mix: AudioMixdown) throws(RenderError) {
     let channelCounts = AudioSettings.channelCounts
-    guard task.encoder.sampleRate > 0, channelCounts.contains(task.encoder.channels), task.sampleCount >= 0 else {
+    guard mix.sampleRate > 0, channelCounts.contains(mix.channels), mix.sampleCount >= 0 else {
       throw RenderError(
         .task,
-        "\(task.encoder.channels) channels at \(task.encoder.sampleRate) Hz and \(task.sampleCount) samples "
-          + "cannot be rendered; possible are \(channelCounts.map(String.init).joined(separator: ", ")) channels")
+        "\(mix.channels) channels at \(mix.sampleRate) Hz and \(mix.sampleCount) samples cannot be rendered; "
+          + "possible are \(channelCounts.map(String.init).joined(separator: ", ")) channels")
     }
-    let firstSample = task.firstSample ?? 0
-    guard firstSample >= 0, !firstSample.addingReportingOverflow(task.sampleCount).overflow else {
-      throw RenderError(.task, "\(task.sampleCount) samples from sample \(firstSample) on cannot be rendered")
+    let firstSample = mix.firstSample ?? 0
+    guard firstSample >= 0, !firstSample.addingReportingOverflow(mix.sampleCount).overflow else {
+      throw RenderError(.task, "\(mix.sampleCount) samples from sample \(firstSample) on cannot be rendered")
+    }
+    guard !mix.encoders.isEmpty else { throw RenderError(.task, "a mix that is encoded for no output") }
+    for encoder in mix.encoders where !mix.isMix(of: encoder) {
+      throw RenderError(
+        .task,
+        "a mix of \(mix.channels) channels at \(mix.sampleRate) Hz that is encoded as \(encoder.channels) channels at "
+          + "\(encoder.sampleRate) Hz")
     }
   }
 
@@ -128,15 +113,15 @@ package enum AudioRenderer {
     _ mix: FilmMix, to outputs: [AudioPieceEncoder], with loudness: LoudnessTarget, _ damage: DamageLog,
     _ progress: (Int64) -> Void
   ) throws(RenderError) {
-    let task = mix.task
-    var passes = RenderPasses(sampleCount: task.sampleCount)
+    let mixdown = mix.mixdown
+    var passes = RenderPasses(sampleCount: mixdown.sampleCount)
     var unchanged: LoudnessMeter?
     func mastering(
       for target: LoudnessTarget, after encoded: Mastering.Found? = nil, dips: [Int: Double] = [:]
     ) throws(RenderError) -> Mastering.Found {
       try Mastering.find(target, after: encoded, dips: dips) { (mastering) throws(RenderError) in
         if mastering == Mastering(), let unchanged { return unchanged }
-        let meter = try LoudnessMeter(sampleRate: task.encoder.sampleRate, channels: task.encoder.channels)
+        let meter = try LoudnessMeter(sampleRate: mixdown.sampleRate, channels: mixdown.channels)
         try mix.forEachBlock(mastering, damage: nil) { (block, samples) throws(RenderError) in
           try meter.add(block, count: samples.count)
           progress(passes.advance(to: samples.upperBound, isLast: false))
@@ -191,9 +176,9 @@ package enum AudioRenderer {
   }
 }
 
-/// The mix of a task, in blocks of samples.
+/// The mix, in blocks of samples.
 private struct FilmMix {
-  let task: AudioTask
+  let mixdown: AudioMixdown
   let inputs: [String: any ByteSource]
   let liveness: Liveness?
   /// In samples.
@@ -215,8 +200,8 @@ private struct FilmMix {
         let mix = try open(mastering, damage)
         return { index throws(RenderError) in
           let samples = samples(ofBlock: index)
-          damage?.move(to: Double(samples.lowerBound) / Double(task.encoder.sampleRate))
-          let block = SampleBlock(channels: task.encoder.channels, capacity: blockSize)
+          damage?.move(to: Double(samples.lowerBound) / Double(mixdown.sampleRate))
+          let block = SampleBlock(channels: mixdown.channels, capacity: blockSize)
           try mix.mix(samples.count, into: block)
           liveness?.advance()
           return block
@@ -229,19 +214,19 @@ private struct FilmMix {
     }
   }
 
-  private var blockCount: Int { Int((task.sampleCount + Int64(blockSize) - 1) / Int64(blockSize)) }
+  private var blockCount: Int { Int((mixdown.sampleCount + Int64(blockSize) - 1) / Int64(blockSize)) }
 
   private func samples(ofBlock index: Int) -> Range<Int64> {
     let start = Int64(index) * Int64(blockSize)
-    return start..<min(task.sampleCount, start + Int64(blockSize))
+    return start..<min(mixdown.sampleCount, start + Int64(blockSize))
   }
 
-  /// The mix from the task's first sample on: filters have heard what is before it.
+  /// The mix from its first sample on: filters have heard what is before it.
   private func open(_ mastering: Mastering, _ damage: DamageLog?) throws(RenderError) -> MasteredMix {
-    let opener = ClipOpener(task, inputs: inputs, liveness: liveness, damage: damage)
-    let mixer = try FilmMixer(task, opening: opener, capacity: blockSize)
-    let firstSample = task.firstSample ?? 0
-    let block = SampleBlock(channels: task.encoder.channels, capacity: blockSize)
+    let opener = ClipOpener(mixdown, inputs: inputs, liveness: liveness, damage: damage)
+    let mixer = try FilmMixer(mixdown, opening: opener, capacity: blockSize)
+    let firstSample = mixdown.firstSample ?? 0
+    let block = SampleBlock(channels: mixdown.channels, capacity: blockSize)
     func runUp() throws(RenderError) {
       while mixer.position < firstSample {
         try mixer.mix(Int(min(Int64(blockSize), firstSample - mixer.position)), into: block)
@@ -249,7 +234,7 @@ private struct FilmMix {
       }
     }
     if let damage { try damage.leavingOut(runUp) } else { try runUp() }
-    return try MasteredMix(mixer, mastering, sampleRate: task.encoder.sampleRate, channels: task.encoder.channels)
+    return try MasteredMix(mixer, mastering, sampleRate: mixdown.sampleRate, channels: mixdown.channels)
   }
 }
 

@@ -3,7 +3,7 @@ import CompositionModel
 import Media
 import RenderTasks
 
-/// The tracks of a task, mixed from the first sample of the output on, or, if a sample depends on all before it, from
+/// The tracks of a mix, mixed from the first sample of the output on, or, if a sample depends on all before it, from
 /// that of the composition. After the last there is silence.
 final class FilmMixer {
   private enum Part {
@@ -21,25 +21,25 @@ final class FilmMixer {
   private(set) var position: Int64
 
   /// - Parameter capacity: How many samples are mixed at a time at most.
-  init(_ task: AudioTask, opening opener: ClipOpener, capacity: Int) throws(RenderError) {
+  init(_ mix: AudioMixdown, opening opener: ClipOpener, capacity: Int) throws(RenderError) {
     self.opener = opener
-    scratch = SampleBlock(channels: task.encoder.channels, capacity: capacity)
-    order = try Self.order(of: task.tracks)
-    let firstSample = task.firstSample ?? 0
-    let samples = (task.hasState ? 0 : firstSample)..<(firstSample + task.sampleCount)
+    scratch = SampleBlock(channels: mix.channels, capacity: capacity)
+    order = try Self.order(of: mix.tracks)
+    let firstSample = mix.firstSample ?? 0
+    let samples = (mix.hasState ? 0 : firstSample)..<(firstSample + mix.sampleCount)
     position = samples.lowerBound
-    let keys = Set(task.tracks.compactMap { $0.ducking?.under })
-    for (number, track) in task.tracks.enumerated() {
+    let keys = Set(mix.tracks.compactMap { $0.ducking?.under })
+    for (number, track) in mix.tracks.enumerated() {
       let isPlain =
         track.pan == nil && track.filters == nil && track.ducking == nil && track.lanes == nil && !keys.contains(number)
       guard isPlain else {
-        let bus = try TrackBus(track, task, samples, opening: opener, capacity: capacity)
+        let bus = try TrackBus(track, mix, samples, opening: opener, capacity: capacity)
         parts.append(.bus(bus, under: track.ducking?.under))
         continue
       }
       let mixer = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
         try TrackMixer(
-          track.clips, volume: track.volume, fades: track.fades, rate: task.encoder.sampleRate,
+          track.clips, volume: track.volume, fades: track.fades, rate: mix.sampleRate,
           samples: samples)
       }
       parts.append(.track(mixer))
@@ -73,7 +73,7 @@ final class FilmMixer {
       for (number, track) in tracks.enumerated() where !isOrdered[number] {
         if let under = track.ducking?.under {
           guard tracks.indices.contains(under) else {
-            throw RenderError(.task, "track \(number) is lowered under track \(under), which the task does not have")
+            throw RenderError(.task, "track \(number) is lowered under track \(under), which the mix does not have")
           }
           if !isOrdered[under] { continue }
         }

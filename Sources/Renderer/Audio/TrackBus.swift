@@ -18,9 +18,9 @@ final class TrackBus {
   ///   - samples: The samples of the composition that are rendered.
   ///   - capacity: How many samples are rendered at a time at most.
   init(
-    _ track: PlannedAudioTrack, _ task: AudioTask, _ samples: Range<Int64>, opening opener: ClipOpener, capacity: Int
+    _ track: PlannedAudioTrack, _ mix: AudioMixdown, _ samples: Range<Int64>, opening opener: ClipOpener, capacity: Int
   ) throws(RenderError) {
-    let (rate, channels) = (task.encoder.sampleRate, task.encoder.channels)
+    let (rate, channels) = (mix.sampleRate, mix.channels)
     var lanes = [PlannedAudioLane(fades: track.fades, clips: track.clips)]
     lanes += track.lanes ?? []
     let mixers = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in

@@ -136,7 +136,7 @@ final class ClipOpener {
     fileprivate let source: Int
   }
 
-  private let task: AudioTask
+  private let mix: AudioMixdown
   private let inputs: [String: any ByteSource]
   private let liveness: Liveness?
   private let damage: DamageLog?
@@ -148,29 +148,29 @@ final class ClipOpener {
   ///   - liveness: Advanced with every packet that is read and every block of samples that is decoded.
   ///   - damage: Receives the damaged packets whose samples are read.
   init(
-    _ task: AudioTask, inputs: [String: any ByteSource], liveness: Liveness? = nil, damage: DamageLog? = nil
+    _ mix: AudioMixdown, inputs: [String: any ByteSource], liveness: Liveness? = nil, damage: DamageLog? = nil
   ) {
     self.damage = damage
     self.liveness = liveness
-    self.task = task
+    self.mix = mix
     self.inputs = inputs
   }
 
   func open(_ clip: PlannedAudioClip, _ placement: ClipPlacement) throws(RenderError) -> OpenClip {
-    guard task.sources.indices.contains(clip.source) else {
+    guard mix.sources.indices.contains(clip.source) else {
       throw RenderError(
-        .task, "a clip names source \(clip.source); the task has \(task.sources.count), counted from 0")
+        .task, "a clip names source \(clip.source); the mix has \(mix.sources.count), counted from 0")
     }
-    let planned = task.sources[clip.source]
+    let planned = mix.sources[clip.source]
     guard planned.audio.sampleRate > 0, planned.audio.channels > 0 else {
       throw RenderError(.task, "source \(clip.source) has no sample rate or no channels")
     }
     let time = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
-      clip.isReversed == true ? nil : try placement.firstTimeRead(of: clip, rate: task.encoder.sampleRate)
+      clip.isReversed == true ? nil : try placement.firstTimeRead(of: clip, rate: mix.sampleRate)
     }
     let track = try track(clip.source, planned, near: time)
     let samples: any SampleSource = clip.isReversed == true ? try reversed(track, clip) : track
-    let (rate, channels) = (task.encoder.sampleRate, task.encoder.channels)
+    let (rate, channels) = (mix.sampleRate, mix.channels)
     var format = planned.audio
     if let layout = clip.layout {
       guard layout.channels == format.channels else {

@@ -12,7 +12,7 @@ struct Displacement {
   let isVertical: Bool
   let amount: Int
 
-  /// The movements of the two pictures of a slide or a push. Nil for one that stays.
+  /// The movements of the two pictures of a slide or a push. Nil for one that stays, as those of all other kinds do.
   static func of(
     _ kind: TransitionKind, progress: Double, size: PixelSize
   ) -> (from: Displacement?, to: Displacement?) {
@@ -20,7 +20,7 @@ struct Displacement {
     switch kind {
     case .slide(let slide): direction = slide
     case .push(let push): direction = push
-    case .dissolve, .fade, .wipe, .circle, .luma, .custom: return (nil, nil)
+    default: return (nil, nil)
     }
     let (x, y) = direction.vector
     let way = x == 0 ? size.height : size.width

@@ -73,37 +73,28 @@ struct BitShareControl {
   }
 }
 
-extension VideoTask {
-  /// Nil: the rate factor stays while the segment is encoded. Throws `.task` if the share does not fit the task.
-  var shareControl: BitShareControl? {
-    get throws(RenderError) {
-      guard let share = try checkedShare, encoder.bitRateModel?.control == .frameByFrame,
-        case .quality(let factor) = encoder.rateControl
-      else { return nil }
-      return BitShareControl(
-        planned: factor, share: share, concurrency: encoder.codec.definition.lateFrames(encoder))
+extension VideoRendition {
+  /// Nil: the rate factor stays while a segment is encoded. Throws `.task` if the share does not fit the segment.
+  func shareControl(frameCount: Int) throws(RenderError) -> BitShareControl? {
+    guard let (factor, share) = try checkedShare(frameCount), encoder.bitRateModel?.control == .frameByFrame else {
+      return nil
     }
+    return BitShareControl(planned: factor, share: share, concurrency: encoder.codec.definition.lateFrames(encoder))
   }
 
-  /// Nil: the segment is encoded once. Throws `.task` if the share does not fit the task.
-  var shareSearch: BitShareSearch? {
-    get throws(RenderError) {
-      guard let share = try checkedShare, let model = encoder.bitRateModel,
-        case .quality(let factor) = encoder.rateControl
-      else { return nil }
-      return BitShareSearch(planned: factor, share: share.frameBits.reduce(0, +), model: model)
-    }
+  /// Nil: a segment is encoded once. Throws `.task` if the share does not fit the segment.
+  func shareSearch(frameCount: Int) throws(RenderError) -> BitShareSearch? {
+    guard let (factor, share) = try checkedShare(frameCount), let model = encoder.bitRateModel else { return nil }
+    return BitShareSearch(planned: factor, share: share.frameBits.reduce(0, +), model: model)
   }
 
-  private var checkedShare: BitShare? {
-    get throws(RenderError) {
-      guard let share else { return nil }
-      guard case .quality = encoder.rateControl, share.frameBits.count == frameCount,
-        share.frameBits.allSatisfy({ $0 > 0 })
-      else {
-        throw RenderError(.task, "a share of bits for \(share.frameBits.count) of \(frameCount) frames")
-      }
-      return share
+  private func checkedShare(_ frameCount: Int) throws(RenderError) -> (factor: Double, share: BitShare)? {
+    guard let share else { return nil }
+    guard case .quality(let factor) = encoder.rateControl, share.frameBits.count == frameCount,
+      share.frameBits.allSatisfy({ $0 > 0 })
+    else {
+      throw RenderError(.task, "a share of bits for \(share.frameBits.count) of \(frameCount) frames")
     }
+    return (factor, share)
   }
 }

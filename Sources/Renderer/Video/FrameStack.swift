@@ -187,13 +187,6 @@ struct StackPlanner {
         let side = share == Weight.one ? nil : progress < 0.5 ? from : to
         let shown = try use(side, share: Weight.one, at: time)
         return share > 0 ? .fade(shown, color, share: share) : shown.map(StackLayer.clip)
-      case .wipe, .slide, .push, .circle, .luma:
-        let from = progress < 1 ? try use(from, share: Weight.one, at: time) : nil
-        let to = progress > 0 ? try use(to, share: Weight.one, at: time) : nil
-        guard 0 < progress, progress < 1 else { return (from ?? to).map(StackLayer.clip) }
-        guard from != nil || to != nil else { return nil }
-        return .transition(
-          StackTransition(from: from, to: to, kind: style.kind, matte: matte, progress: progress))
       case .custom(let compositor):
         let from = try use(from, share: Weight.one, at: time)
         let to = try use(to, share: Weight.one, at: time)
@@ -203,6 +196,14 @@ struct StackPlanner {
             moment: timeless.contains(compositor)
               ? nil : try StackCompositor.Moment(at: time, in: position.over, progress: progress),
             metadata: try values(of: compositor.metadata, at: time)))
+      default:
+        // Both pictures are shown, each where the kind's matte gives it a share.
+        let from = progress < 1 ? try use(from, share: Weight.one, at: time) : nil
+        let to = progress > 0 ? try use(to, share: Weight.one, at: time) : nil
+        guard 0 < progress, progress < 1 else { return (from ?? to).map(StackLayer.clip) }
+        guard from != nil || to != nil else { return nil }
+        return .transition(
+          StackTransition(from: from, to: to, kind: style.kind, matte: matte, progress: progress))
       }
     case .compositor(let layer):
       var tracks: [StackCompositor.Track] = []

@@ -2,15 +2,15 @@ import CompositionModel
 import Media
 import RenderTasks
 
-/// Encodes the frames of a segment with the settings of one output: again, until its limit of bits is kept and its
+/// Encodes the frames of a segment with the settings of one rendition: again, until its limit of bits is kept and its
 /// share of the film's bits is met. Each pass is `begin`, `encode` for each frame, and `end`.
 final class RenditionEncoding {
   /// Whether the piece is complete.
   private(set) var isFinished = false
-  /// The size of the frames that are encoded, in pixels.
-  let size: PixelSize
-  private var task: VideoTask
-  private let place: PiecePlace
+  private var rendition: VideoRendition
+  private let frameCount: Int
+  private let frameDuration: MediaTime
+  private let place: PackagedPiece
   private let liveness: Liveness?
   private var search: BitShareSearch?
   /// The index in `limitShares` of this pass.
@@ -27,37 +27,39 @@ final class RenditionEncoding {
   /// wherever the segment is.
   private static let limitShares = [1, 0.85, 0.7, 0.5, 0.3]
 
-  /// - Parameter task: Its format's size is that of the frames that are encoded.
-  init(_ task: VideoTask, _ place: PiecePlace, _ liveness: Liveness?) throws(RenderError) {
-    self.task = task
+  init(
+    _ rendition: VideoRendition, of task: VideoTask, _ place: PackagedPiece, _ liveness: Liveness?
+  ) throws(RenderError) {
+    self.rendition = rendition
     self.place = place
     self.liveness = liveness
-    size = task.format.size
-    search = try task.shareSearch
+    (frameCount, frameDuration) = (task.frameCount, task.format.frameDuration)
+    search = try rendition.shareSearch(frameCount: frameCount)
   }
 
-  /// Whether no other encoder of this kind can be open at the same time.
-  var isAlone: Bool { task.encoder.codec.definition.encoderSetup(task.encoder, size: size).isAlone }
+  /// The size of the frames that are encoded, in pixels.
+  var size: PixelSize { rendition.size }
 
-  private var frameSeconds: Double { task.format.frameDuration.approximateSeconds }
+  /// Whether no other encoder of this kind can be open at the same time.
+  var isAlone: Bool { rendition.encoder.codec.definition.encoderSetup(rendition.encoder, size: size).isAlone }
+
+  private var frameSeconds: Double { frameDuration.approximateSeconds }
 
   /// Opens the encoder, and begins the piece in place of that of the pass before.
   func begin() throws(RenderError) {
-    if isWritten {
-      try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in try place.clear() }
-    }
+    if isWritten { place.clear() }
     isWritten = true
     packetBits = []
-    let held = task.encoder.rateLimit?.ofSegment(
-      duration: frameSeconds * Double(task.frameCount), share: Self.limitShares[limit])
+    let held = rendition.encoder.rateLimit?.ofSegment(
+      duration: frameSeconds * Double(frameCount), share: Self.limitShares[limit])
     let made = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
-      try VideoEncoder(task.encoder, size: size, frameDuration: task.format.frameDuration, limit: held)
+      try VideoEncoder(rendition.encoder, size: size, frameDuration: frameDuration, limit: held)
     }
     writer = try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
       try place.writer(made.header)
     }
     encoder = made
-    control = try task.shareControl
+    control = try rendition.shareControl(frameCount: frameCount)
   }
 
   /// Encodes the next frame, which has this rendition's size.
@@ -79,13 +81,13 @@ final class RenditionEncoding {
     }
     // Before the next pass, because some encoders must be the only one.
     (encoder, writer) = (nil, nil)
-    if let held = task.encoder.rateLimit {
+    if let held = rendition.encoder.rateLimit {
       guard held.isKept(bits: packetBits, frameDuration: frameSeconds) else {
         limit += 1
         guard limit < Self.limitShares.count else {
           throw RenderError(
             .task,
-            "the segment's \(task.frameCount) frames take more than \(held.bitRate) bits a second with a buffer of "
+            "the segment's \(frameCount) frames take more than \(held.bitRate) bits a second with a buffer of "
               + "\(held.bufferSize) bits, whatever their quality: 'maxBitRate' or 'bufferDuration' must be greater"
           )
         }
@@ -93,10 +95,10 @@ final class RenditionEncoding {
       }
       limit = 0
     }
-    if case .quality(let factor) = task.encoder.rateControl,
+    if case .quality(let factor) = rendition.encoder.rateControl,
       let next = search?.next(after: factor, bits: packetBits.reduce(0, +))
     {
-      task.encoder.rateControl = .quality(next)
+      rendition.encoder.rateControl = .quality(next)
     } else {
       isFinished = true
     }

@@ -5,53 +5,32 @@ package import SheafCompositing
 
 /// Measures a segment of a film with an average bit rate: how many bits its frames take.
 package enum SegmentMeter {
-  /// Makes the segment's frames as `VideoRenderer` does, and encodes them with the codec's fast encoder at each of its
-  /// measuring rate factors. The parameters and the errors are those of `VideoRenderer.render`.
+  /// Makes the segment's frames once, as `VideoRenderer` does, and encodes them for each rendition with the codec's
+  /// fast encoder at each of its measuring rate factors. The parameters and the errors are those of
+  /// `VideoRenderer.render`.
+  /// - Returns: One measurement for each rendition.
   package static func measure(
-    _ task: MeasureTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
-    liveness: Liveness? = nil, progress: (Int64) -> Void
-  ) throws(RenderError) -> Measurement {
-    let rendition = VideoRendition(
-      size: task.video.encoder.storedSize(of: task.video.format.size), encoder: task.video.encoder)
-    let measured = try measure(
-      task.video, [rendition], inputs: inputs, compositors: compositors, liveness: liveness, progress: progress)
-    return measured[0]
-  }
-
-  /// Measures a segment for several outputs: the frames are made once. Returns one measurement for each rendition.
-  package static func measure(
-    _ task: VideoLadderTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
+    _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
     liveness: Liveness? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> [Measurement] {
     try task.check()
-    return try measure(
-      task.video, task.renditions, inputs: inputs, compositors: compositors, liveness: liveness, progress: progress)
-  }
-
-  private static func measure(
-    _ video: VideoTask, _ renditions: [VideoRendition], inputs: [String: any ByteSource],
-    compositors: CompositorRegistry,
-    liveness: Liveness?, progress: (Int64) -> Void
-  ) throws(RenderError) -> [Measurement] {
-    try video.check()
+    try task.checkRenditions()
     var counters: [(size: PixelSize, factor: Double, counter: FrameCounter)] = []
-    for rendition in renditions {
+    for rendition in task.renditions {
       guard let model = rendition.encoder.bitRateModel else {
         throw RenderError(.task, "the codec \(rendition.encoder.codec.rawValue) is not measured")
       }
-      var task = video
-      (task.format.size, task.encoder) = (rendition.size, rendition.encoder)
       for factor in model.measuringFactors {
         let counter = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
-          try FrameCounter(task, factor: factor, liveness)
+          try FrameCounter(rendition, of: task, factor: factor, liveness)
         }
         counters.append((rendition.size, factor, counter))
       }
     }
-    let sizes = FrameSizes(video.format)
+    let sizes = FrameSizes(task.format)
     // The video task finds the same damage, and reports it.
     try VideoRenderer.makeFrames(
-      video, inputs: inputs, compositors: compositors, liveness: liveness, damage: DamageLog()
+      task, inputs: inputs, compositors: compositors, liveness: liveness, damage: DamageLog()
     ) { (frame, index) throws(RenderError) in
       sizes.next()
       for (size, _, counter) in counters {
@@ -66,7 +45,7 @@ package enum SegmentMeter {
       for (_, _, counter) in counters { try counter.finish() }
     }
     var rest = counters[...]
-    return renditions.map { rendition in
+    return task.renditions.map { rendition in
       let own = rest.prefix(rendition.encoder.bitRateModel?.measuringFactors.count ?? 0)
       rest = rest.dropFirst(own.count)
       return Measurement(rateFactors: own.map(\.factor), frameBits: own.map(\.counter.frameBits))
@@ -81,11 +60,13 @@ private final class FrameCounter {
   private let encoder: VideoEncoder
   private let liveness: Liveness?
 
-  init(_ task: VideoTask, factor: Double, _ liveness: Liveness?) throws(MediaError) {
-    var settings = task.encoder
+  init(
+    _ rendition: VideoRendition, of task: VideoTask, factor: Double, _ liveness: Liveness?
+  ) throws(MediaError) {
+    var settings = rendition.encoder
     settings.rateControl = .quality(factor)
     encoder = try VideoEncoder(
-      settings, size: task.format.size, frameDuration: task.format.frameDuration, isMeasuring: true)
+      settings, size: rendition.size, frameDuration: task.format.frameDuration, isMeasuring: true)
     frameBits = Array(repeating: 0, count: task.frameCount)
     self.liveness = liveness
   }

@@ -6,51 +6,34 @@ package import SheafCompositing
 /// Renders the frames of one segment: decodes the source frames that each shows, composites them and encodes the
 /// result.
 package enum VideoRenderer {
-  /// Writes the segment's piece: `frameCount` frames with timestamps 0, 1, 2… in ticks of the frame duration.
+  /// Writes the segment's pieces as a package: of each rendition `frameCount` frames with timestamps 0, 1, 2… in ticks
+  /// of the frame duration. Each frame is made once for all, unless a rendition's piece has to be encoded again.
   ///
   /// - Parameters:
   ///   - inputs: The media that the task's sources name, by digest.
   ///   - compositors: Those of the author's own that the program has.
-  ///   - descriptor: Open for writing. The caller closes it.
+  ///   - descriptor: An empty file that can be read. The caller closes it.
   ///   - liveness: Advanced with every picture that is decoded, shown or not, every frame that is made, and every
-  ///     packet that the encoder returns.
+  ///     packet that an encoder returns.
   ///   - progress: Called after each frame with the number of finished frames.
-  /// - Returns: The damaged pictures that the segment shows, which the piece has too.
-  /// - Throws: `.task` for an invalid payload, `.media` if a source cannot be decoded or the encoder refuses,
-  ///   `.infrastructure` if this machine ran out of something. The file then holds no complete piece.
+  /// - Returns: The damaged pictures that the segment shows, which the pieces have too.
+  /// - Throws: `.task` for an invalid payload, `.media` if a source cannot be decoded or an encoder refuses,
+  ///   `.infrastructure` if this machine ran out of something. The file is then no package.
   @discardableResult
   package static func render(
     _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
-    to descriptor: Int32, liveness: Liveness? = nil,
-    progress: (Int64) -> Void
-  ) throws(RenderError) -> ShownDamage {
-    try task.check()
-    var stored = task
-    stored.format.size = task.encoder.storedSize(of: task.format.size)
-    let encoding = try RenditionEncoding(stored, .file(descriptor), liveness)
-    return try encode(
-      task, [encoding], inputs: inputs, compositors: compositors, liveness: liveness, progress: progress)
-  }
-
-  /// Writes the segment's pieces for several outputs, as a package. Each frame is made once for all, unless an output's
-  /// piece has to be encoded again. The parameters and the errors are those of `render` for one output; the file must
-  /// be readable too.
-  @discardableResult
-  package static func render(
-    _ ladder: VideoLadderTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
     to descriptor: Int32, liveness: Liveness? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
-    try ladder.video.check()
-    try ladder.check()
-    let parts = PackageParts(descriptor: descriptor, count: ladder.renditions.count)
+    try task.check()
+    try task.checkRenditions()
+    let parts = PackageParts(descriptor: descriptor, count: task.renditions.count)
     var encodings: [RenditionEncoding] = []
-    for (number, rendition) in ladder.renditions.enumerated() {
-      var task = ladder.video
-      (task.format.size, task.encoder, task.share) = (rendition.size, rendition.encoder, rendition.share)
-      encodings.append(try RenditionEncoding(task, .part(number, of: parts), liveness))
+    for (number, rendition) in task.renditions.enumerated() {
+      encodings.append(
+        try RenditionEncoding(rendition, of: task, PackagedPiece(number: number, package: parts), liveness))
     }
     let damage = try encode(
-      ladder.video, encodings, inputs: inputs, compositors: compositors, liveness: liveness, progress: progress)
+      task, encodings, inputs: inputs, compositors: compositors, liveness: liveness, progress: progress)
     try mapErrors(to: RenderError.during("writing the pieces")) { () throws(MediaError) in try parts.finish() }
     return damage
   }
@@ -113,7 +96,7 @@ package enum VideoRenderer {
 }
 
 extension VideoTask {
-  /// Throws `.task` unless the task is consistent in itself. Rendering relies on what is checked here.
+  /// Throws `.task` unless the task's frames can be made. Rendering relies on what is checked here.
   func check() throws(RenderError) {
     guard frameCount > 0 else {
       throw RenderError(.task, "a segment of \(frameCount) frames; there must be at least one")
@@ -146,6 +129,22 @@ extension VideoTask {
     }
   }
 
+  /// Throws `.task` unless there is a rendition, and every one can be made of the task's frames.
+  func checkRenditions() throws(RenderError) {
+    guard !renditions.isEmpty else { throw RenderError(.task, "a segment that is encoded for no output") }
+    let side = 1...PixelSize.largestSide
+    for rendition in renditions {
+      guard side.contains(rendition.size.width), side.contains(rendition.size.height),
+        rendition.encoder.pixelFormat == format.pixelFormat
+      else {
+        throw RenderError(
+          .task,
+          "frames of \(rendition.size.width)x\(rendition.size.height) \(rendition.encoder.pixelFormat) are not made of "
+            + "\(format.size.width)x\(format.size.height) \(format.pixelFormat)")
+      }
+    }
+  }
+
   private var usedSources: [Int] {
     let ofOverlays = overlays.compactMap { overlay in
       switch overlay.content {
@@ -156,24 +155,6 @@ extension VideoTask {
     }
     let clips = spans.flatMap(\.clips)
     return clips.map(\.source) + clips.compactMap(\.mask?.source) + spans.flatMap(\.mattes) + ofOverlays
-  }
-}
-
-extension VideoLadderTask {
-  /// Throws `.task` unless every rendition can be made of the video's frames.
-  func check() throws(RenderError) {
-    guard !renditions.isEmpty else { throw RenderError(.task, "a segment that is encoded for no output") }
-    let side = 1...PixelSize.largestSide
-    for rendition in renditions {
-      guard side.contains(rendition.size.width), side.contains(rendition.size.height),
-        rendition.encoder.pixelFormat == video.format.pixelFormat
-      else {
-        throw RenderError(
-          .task,
-          "frames of \(rendition.size.width)x\(rendition.size.height) \(rendition.encoder.pixelFormat) are not made of "
-            + "\(video.format.size.width)x\(video.format.size.height) \(video.format.pixelFormat)")
-      }
-    }
   }
 }
 

@@ -6,7 +6,6 @@ import FarmModel
 public import FoundationEssentials
 import LocalFarm
 import Synchronization
-import Wire
 
 /// Renders an edit to a file: AVFoundation's `AVAssetExportSession`. It runs on this machine or on a farm; the file is
 /// the same, byte for byte.

@@ -3,9 +3,9 @@ import CompositionModel
 import FarmAPI
 public import FoundationEssentials
 import LocalFarm
+import Runtime
 import SwiftProtobuf
 import SystemSupport
-import Wire
 
 /// Renders and probes on this machine, as `sheaf render` does: media are opened in confined processes, which the
 /// program `sheaf-worker` starts. A crash of a decoder ends such a process, and not the caller's.

@@ -2,9 +2,9 @@ public import CompositionModel
 import Glibc
 import Media
 import Renderer
+import Runtime
 import SheafCompositing
 import SystemSupport
-import Wire
 
 /// Reads the samples of a file: AVFoundation's `AVAssetReader` with track outputs.
 ///

@@ -3,8 +3,8 @@ public import CompositionModel
 import FarmAPI
 public import FoundationEssentials
 import LocalFarm
+import Runtime
 import SystemSupport
-import Wire
 
 /// Makes still pictures of a file or of an edit: AVFoundation's `AVAssetImageGenerator`. The files are opened in
 /// confined processes, as for an export.

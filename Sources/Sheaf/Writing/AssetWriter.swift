@@ -3,9 +3,9 @@ public import CompositionModel
 import ContentStorage
 public import FoundationEssentials
 import Glibc
+import Runtime
 public import SheafCompositing
 import SystemSupport
-import Wire
 
 /// Writes a film from pictures and sound that a program makes or reads: AVFoundation's `AVAssetWriter`.
 ///

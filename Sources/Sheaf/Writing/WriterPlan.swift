@@ -113,16 +113,16 @@ struct WriterPlan {
           frameDuration: track.frameDuration),
         encoder: track.settings, frameCounts: [track.frameCount])
     }
-    var task = StitchTask(
+    var file = StitchedFile(
       container: container, video: stitched,
       audio: audio.map { StitchedAudio(encoder: $0.settings, sampleCount: $0.sampleCount) },
       optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata, rotation: video?.rotation)
-    (task.videoLabel, task.audioLabel) = (video?.label, audio?.label)
-    task.cleanAperture = video?.cleanAperture
+    (file.videoLabel, file.audioLabel) = (video?.label, audio?.label)
+    file.cleanAperture = video?.cleanAperture
     var pieces: [any ByteSource] = []
     if let video { pieces.append(try video.piece.source()) }
     if let audio { pieces.append(try audio.piece.source()) }
-    try OutputStitcher.stitch(task, pieces: pieces, to: descriptor) { _ in }
+    try OutputStitcher.stitch(file, pieces: pieces, to: descriptor) { _ in }
   }
 }
 

@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NIOPosix
+import Runtime
 import SwiftProtobuf
 import Synchronization
 

@@ -1,5 +1,6 @@
 package import Digest
 package import FoundationEssentials
+import Runtime
 import SwiftProtobuf
 package import SystemSupport
 

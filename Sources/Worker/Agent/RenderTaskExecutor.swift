@@ -2,6 +2,7 @@ import Digest
 import FarmModel
 import FoundationEssentials
 import Media
+import Runtime
 import SwiftProtobuf
 import SystemSupport
 import Wire

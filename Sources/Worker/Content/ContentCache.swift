@@ -1,9 +1,9 @@
 import CSandbox
 import Digest
 import Glibc
+import Runtime
 import SystemPackage
 import SystemSupport
-import Wire
 
 /// The worker's disk cache of content. `content/` has complete files by digest, each verified before its first use in a
 /// run of the agent; files that are not complete have no name and are lost with the agent.

@@ -1,5 +1,5 @@
+import Runtime
 import SystemSupport
-import Wire
 
 /// Watches the disk of the worker's cache. When it is low, the cache is trimmed first. If that is not enough, the
 /// worker takes no tasks until there is room.

@@ -2,8 +2,8 @@ import ContentStorage
 import Digest
 import Glibc
 import Media
+import Runtime
 import SystemSupport
-import Wire
 
 /// Checks that files have the digests that they should have. A file is read once as long as it does not change,
 /// alongside the task that uses it; those who check the same file at the same time share one reading.

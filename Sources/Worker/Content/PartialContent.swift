@@ -1,5 +1,6 @@
 import Digest
 import FoundationEssentials
+import Runtime
 import SystemSupport
 import Wire
 

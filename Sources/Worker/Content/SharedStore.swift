@@ -1,8 +1,8 @@
 import ContentStorage
 import Digest
 import Logging
+import Runtime
 import SystemSupport
-import Wire
 
 /// The folder of the coordinator's content store, for a worker on its machine: a film gets a name there, and no byte of
 /// it is sent. Other results are, because tasks read them by their block digests, which the coordinator makes as they

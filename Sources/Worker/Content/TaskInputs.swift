@@ -2,8 +2,8 @@ import CSandbox
 import Digest
 import Glibc
 import Logging
+import Runtime
 import SystemSupport
-import Wire
 
 /// An input of a task: what is in it, and perhaps where it is.
 struct InputContent: Sendable, Hashable {

@@ -46,7 +46,10 @@ struct TaskRunner {
       case .images(let task):
         try ImageRenderer.render(
           task, inputs: sources, compositors: compositors, to: output, liveness: liveness, progress: progress)
-      case .measure(let task): try measure(task, liveness: liveness, progress: progress)
+      case .measure(let task):
+        let measurements = try SegmentMeter.measure(
+          task, inputs: sources, compositors: compositors, liveness: liveness, progress: progress)
+        try writeJSON(measurements, of: "the measurements")
       case .video(let task):
         return try VideoRenderer.render(
           task, inputs: sources, compositors: compositors, to: output.descriptor, liveness: liveness,
@@ -58,20 +61,6 @@ struct TaskRunner {
         return try CopiedFilm.copy(
           task, inputs: sources, to: output.descriptor, liveness: liveness, progress: progress)
       case .stitch(let task):
-        return try OutputStitcher.stitch(
-          task, pieces: inputs.map(\.source), to: output.descriptor, liveness: liveness, progress: progress)
-      case .measureLadder(let task):
-        let measurements = try SegmentMeter.measure(
-          task, inputs: sources, compositors: compositors, liveness: liveness, progress: progress)
-        try writeJSON(measurements, of: "the measurements")
-      case .videoLadder(let task):
-        return try VideoRenderer.render(
-          task, inputs: sources, compositors: compositors, to: output.descriptor, liveness: liveness,
-          progress: progress)
-      case .audioLadder(let task):
-        return try AudioRenderer.render(
-          task, inputs: sources, to: output.descriptor, liveness: liveness, progress: progress)
-      case .stitchLadder(let task):
         return try OutputStitcher.stitch(
           task, inputs: inputs.map(\.source), to: output.descriptor, liveness: liveness, progress: progress)
       }
@@ -90,14 +79,6 @@ struct TaskRunner {
   /// By digest, as the renderers look them up.
   private var sources: [String: any ByteSource] {
     Dictionary(inputs.map { ($0.digest?.hex ?? "", $0.source) }) { first, _ in first }
-  }
-
-  private func measure(
-    _ task: MeasureTask, liveness: Liveness, progress: (Int64) -> Void
-  ) throws {
-    let measurement = try SegmentMeter.measure(
-      task, inputs: sources, compositors: compositors, liveness: liveness, progress: progress)
-    try writeJSON(measurement, of: "the measurement")
   }
 
   private func probe(_ liveness: Liveness) throws(TaskFailure) {

@@ -171,10 +171,10 @@ struct MutantPlanning {
     func plan() throws -> PlannedJob {
       try PlannedJob(
         request, descriptions: descriptions, fonts: fonts, build: "build 1",
-        measurement: { content, several in
+        measurement: { content in
           guard let task = measured[content.digest] else { return nil }
           let text = try change(Self.measurement(of: task))
-          return try Measurements.decode(Data(text.utf8), ofSeveral: several)
+          return try Measurements.decode(Data(text.utf8))
         },
         result: { measured[$0] == nil ? nil : Content(digest: $0, size: 1) })
     }
@@ -199,10 +199,7 @@ struct MutantPlanning {
     }
     switch try JSONDecoder().decode(TaskPayload.self, from: Data(task.payload)) {
     case .measure(let task):
-      return String(
-        decoding: try JSONCoding.encoder.encode(one(task.video.encoder, task.video.frameCount)), as: UTF8.self)
-    case .measureLadder(let task):
-      let all = task.renditions.map { one($0.encoder, task.video.frameCount) }
+      let all = task.renditions.map { one($0.encoder, task.frameCount) }
       return String(decoding: try JSONCoding.encoder.encode(all), as: UTF8.self)
     default: return ""
     }

@@ -5,8 +5,8 @@ import Testing
 @testable import RenderTasks
 @testable import Segmenter
 
-/// The plan of a film with several outputs.
-struct LadderPlanTests {
+/// What is planned for each output of a film.
+struct FilmOutputsTests {
   private let edit: Edit
   private let assets: [AssetID: PlannedAsset]
 
@@ -40,13 +40,19 @@ struct LadderPlanTests {
     ])
     let alone = try plan([])
     #expect(ladder.segments.map(\.frames) == alone.segments.map(\.frames))
-    #expect(ladder.segments.map(\.task) == alone.segments.map(\.task))
-    let found = try #require(ladder.ladder)
-    #expect(found.renditions.map(\.size) == [edit.videoComposition.renderSize, half, edit.videoComposition.renderSize])
-    #expect(found.stitches.map(\.rendition) == [0, 0, 1, 2, nil])
-    #expect(found.stitches[0].stitch == alone.stitch)
-    #expect(found.stitches[2].stitch.video?.format.size == half)
-    #expect(alone.ladder == nil && alone.measureLadderTasks.isEmpty)
+    let film = edit.videoComposition.renderSize
+    for (several, one) in zip(ladder.segments.map(\.task), alone.segments.map(\.task)) {
+      #expect(several.renditions.map(\.size) == [film, half, film])
+      #expect(Array(several.renditions.prefix(1)) == one.renditions)
+      var first = several
+      first.renditions = one.renditions
+      #expect(first == one)
+    }
+    #expect(ladder.stitch.outputs.map(\.name) == ["a.mp4", "b.mkv", "c.mp4", "d.mp4", "e.mp4"])
+    #expect(ladder.stitch.outputs.map(\.rendition) == [0, 0, 1, 2, nil])
+    #expect(ladder.stitch.outputs[0].file == alone.stitch.outputs[0].file)
+    #expect(ladder.stitch.outputs[2].file.video?.format.size == half)
+    #expect(alone.stitch.outputs.map(\.name) == [nil] && alone.measureTasks.isEmpty)
   }
 
   @Test func `a task costs what each rendition's encoder does`() throws {
@@ -67,8 +73,8 @@ struct LadderPlanTests {
       ]
     }
     let plan = try plan(outputs(500_000, 20))
-    let tasks = plan.measureLadderTasks
-    #expect(tasks == (try self.plan(outputs(900_000, 30))).measureLadderTasks)
+    let tasks = plan.measureTasks
+    #expect(tasks == (try self.plan(outputs(900_000, 30))).measureTasks)
     #expect(tasks.count == plan.segments.count && tasks.allSatisfy { $0.renditions.count == 1 })
     let factors = try #require(tasks.first?.renditions.first?.encoder.bitRateModel).measuringFactors
     let measurements = plan.segments.map { segment in
@@ -78,17 +84,17 @@ struct LadderPlanTests {
           frameBits: [40_000, 9_000].map { Array(repeating: $0, count: segment.task.frameCount) })
       ]
     }
-    let renditions = try plan.sharingLadderBits(measurements)
+    let renditions = try plan.sharingBits(measurements).segments.map(\.task.renditions)
     // As a film with that output alone.
     for (rendition, rate) in [(1, 500_000), (2, 2_000_000)] {
       var single = edit
       single.export.video?.rateControl = .averageBitRate(rate)
-      let alone = try RenderPlanner.plan(single, assets: assets).sharingBits(measurements.map { $0[0] })
-      #expect(renditions.map { $0[rendition].encoder } == alone.segments.map(\.task.encoder))
-      #expect(renditions.map { $0[rendition].share } == alone.segments.map(\.task.share))
+      let alone = try RenderPlanner.plan(single, assets: assets).sharingBits(measurements)
+      #expect(renditions.map { $0[rendition].encoder } == alone.segments.map { $0.task.renditions[0].encoder })
+      #expect(renditions.map { $0[rendition].share } == alone.segments.map { $0.task.renditions[0].share })
     }
     #expect(renditions.allSatisfy { $0[0].share == nil && $0[0].encoder.rateControl == .quality(20) })
-    #expect(throws: PlanError.self) { try plan.sharingLadderBits(Array(measurements.dropLast())) }
-    #expect(throws: PlanError.self) { try plan.sharingLadderBits(measurements.map { $0 + $0 }) }
+    #expect(throws: PlanError.self) { try plan.sharingBits(Array(measurements.dropLast())) }
+    #expect(throws: PlanError.self) { try plan.sharingBits(measurements.map { $0 + $0 }) }
   }
 }

@@ -107,9 +107,9 @@ package final class AsyncSemaphore: Sendable {
   package func leave() { admit { $0.leave() } }
 
   /// Admits no task until the hold has ended.
-  func hold() { state.withLock { $0.queue.hold() } }
+  package func hold() { state.withLock { $0.queue.hold() } }
 
-  func endHold() { admit { $0.endHold() } }
+  package func endHold() { admit { $0.endHold() } }
 
   private func admit(_ change: (inout Queue) -> [Int]) {
     let admitted = state.withLock { state in state.take(change(&state.queue)) }

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Testing
 
-@testable import Wire
+@testable import Runtime
 
 struct BlockingWorkTests {
   /// In a process of its own: the other tests of this one need free threads.

@@ -1,18 +1,5 @@
 import CompositionModel
 
-/// Encodes the frames of a segment in a fast way, at each of the codec's measuring rate factors, to predict how many
-/// bits they take. The result is a `Measurement` as JSON.
-///
-/// Nothing in it depends on the bit rate, so that a segment is measured once, whatever its film aims at.
-package struct MeasureTask: Sendable, Hashable, Codable {
-  /// Its rate control is that of the first rate factor.
-  package var video: VideoTask
-
-  package init(video: VideoTask) {
-    self.video = video
-  }
-}
-
 /// The sizes of a segment's frames, encoded in a fast way at several rate factors.
 package struct Measurement: Sendable, Hashable, Codable {
   /// Ascending.
@@ -42,15 +29,5 @@ package struct Measurement: Sendable, Hashable, Codable {
         forKey: .frameBits, in: container,
         debugDescription: "[\(place)][\(frame)]: \(Self.decodedBits.exclusion(of: bits[frame]))")
     }
-  }
-}
-
-/// The bits that a segment of a film with an average bit rate is to take at the rate factor of its task's encoder.
-package struct BitShare: Sendable, Hashable, Codable {
-  /// The bits that each frame is expected to take at that rate factor, in order of presentation. Each is above 0.
-  package var frameBits: [Int]
-
-  package init(frameBits: [Int]) {
-    self.frameBits = frameBits
   }
 }

@@ -10,10 +10,10 @@ import Testing
 @testable import Stitcher
 
 /// Several outputs from packages of pieces, which come from workers.
-@Suite struct LadderStitcherTests {
+@Suite struct TaskOutputsTests {
   private let film: Film
   private let pieces: [String]
-  private let task: StitchLadderTask
+  private let task: StitchTask
 
   init() throws {
     film = try Film([12, 20])
@@ -22,12 +22,12 @@ import Testing
     silent.audio = nil
     var sound = film.task(.m4a)
     sound.video = nil
-    task = StitchLadderTask(
+    task = StitchTask(
       outputs: [
-        .init(name: "a.mp4", rendition: 1, sound: 0, stitch: film.task(.mp4)),
-        .init(name: "b.mkv", rendition: 1, sound: nil, stitch: silent),
-        .init(name: "c.m4a", rendition: nil, sound: 0, stitch: sound),
-      ], segmentCount: 2, hasAudio: true, hasArtwork: false)
+        .init(name: "a.mp4", rendition: 1, sound: 0, file: film.task(.mp4)),
+        .init(name: "b.mkv", rendition: 1, sound: nil, file: silent),
+        .init(name: "c.m4a", rendition: nil, sound: 0, file: sound),
+      ], segmentCount: 2, hasAudio: true)
   }
 
   private func data(_ path: String) throws -> [UInt8] { try Array(Data(contentsOf: URL(fileURLWithPath: path))) }
@@ -47,11 +47,11 @@ import Testing
     ]
   }
 
-  private func stitch(_ inputs: [[UInt8]]) throws -> [UInt8] {
+  private func stitch(_ inputs: [[UInt8]], _ task: StitchTask? = nil) throws -> [UInt8] {
     let name = "out-\(UUID().uuidString)"
     let file = try film.folder.create(name)
     try OutputStitcher.stitch(
-      task, inputs: inputs.map { MemorySource($0) }, to: file.fileDescriptor, progress: { _ in })
+      task ?? self.task, inputs: inputs.map { MemorySource($0) }, to: file.fileDescriptor, progress: { _ in })
     return try data(film.folder.path(name))
   }
 
@@ -61,13 +61,28 @@ import Testing
     let package = try ContentPackage.read(source, name: "the outputs")
     #expect(package.files.map(\.name) == ["a.mp4", "b.mkv", "c.m4a"])
     let alone = [
-      try film.stitch(task.outputs[0].stitch, pieces), try film.stitch(task.outputs[1].stitch, Array(pieces.prefix(2))),
-      try film.stitch(task.outputs[2].stitch, [pieces[2]]),
+      try film.stitch(task.outputs[0].file, pieces), try film.stitch(task.outputs[1].file, Array(pieces.prefix(2))),
+      try film.stitch(task.outputs[2].file, [pieces[2]]),
     ]
     for (file, path) in zip(package.files, alone) {
       let own = try PartByteSource(source, file).bytes(count: Int(file.content.size))
       #expect(own == (try data(path)), "\(file.name)")
       #expect(file.content.digest == .of(own))
+    }
+  }
+
+  @Test func `an output without a name is the result, and is refused beside others`() throws {
+    var alone = task
+    alone.outputs = [task.outputs[0]]
+    alone.outputs[0].name = nil
+    #expect(try stitch(inputs(), alone) == data(film.stitch(task.outputs[0].file, pieces)))
+    var beside = task
+    beside.outputs[1].name = nil
+    var none = task
+    none.outputs = []
+    for wrong in [beside, none] {
+      let error = #expect(throws: StitchError.self) { try stitch(inputs(), wrong) }
+      #expect(error?.description.contains("there must be one, or several with names") == true)
     }
   }
 
