@@ -94,7 +94,9 @@ exactness: release-local ## every frame and sample of films cut from 600 kinds o
 	SHEAF_EXACTNESS=$(or $(SEED),1) swift test --skip-build --disable-xctest \
 	  --filter '^(ExactnessTests\.WholeAttack|FarmTests\.RealMediaTests)'
 	scripts/http-tools
-	SHEAF_MUTANTS=$(or $(MUTANTS),10000) SHEAF_SEED=$(or $(SEED),1) \
+	SHEAF_TESTED_DOCUMENTS=.build/tested-documents swift test --skip-build --disable-xctest \
+	  --filter '^EditDocumentTests\.'
+	SHEAF_KEPT_DOCUMENTS=.build/tested-documents SHEAF_MUTANTS=$(or $(MUTANTS),10000) SHEAF_SEED=$(or $(SEED),1) \
 	  swift test --skip-build --disable-xctest --filter '^EditDocumentTests\.SchemaTests'
 	Tests/Cells/run
 	Benchmarks/probe

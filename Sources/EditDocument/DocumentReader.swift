@@ -200,8 +200,12 @@ struct DocumentReader {
       problems.addShape(value.pointer, "\(value.shown) is before 0, where nothing can start")
     } catch {
       let message = "\(value.shown) is not a time: \(ForeignTime.hint(value))\(error.explanation)"
-      // How finely a time is divided is not seen in its notation.
-      if error == .notATime { problems.addShape(value.pointer, message) } else { problems.add(value.pointer, message) }
+      // How finely a time is divided is not seen in its notation; its sign is.
+      if error == .notATime || !mayBeNegative && value.startsWithMinus {
+        problems.addShape(value.pointer, message)
+      } else {
+        problems.add(value.pointer, message)
+      }
     }
     return nil
   }
@@ -224,7 +228,12 @@ struct DocumentReader {
         value.pointer,
         "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(WrittenRange.notations)")
     } catch {
-      problems.add(value.pointer, "\(value.shown) is not a range: \(error.explanation)")
+      let message = "\(value.shown) is not a range: \(error.explanation)"
+      if !mayBeNegative && value.startsWithMinus {
+        problems.addShape(value.pointer, message)
+      } else {
+        problems.add(value.pointer, message)
+      }
     }
     return nil
   }

@@ -57,7 +57,8 @@ struct Key<Value: Sendable>: DeclaredKey {
     required name: String, _ form: Form<Value>, example: String? = nil, kinds: [String] = [], since: String? = nil,
     type: String? = nil, _ summary: String
   ) {
-    (self.name, self.form, self.isRequired, self.example, standard) = (name, form, true, example, "required")
+    (self.name, self.form, self.isRequired, self.example) = (name, form, true, example)
+    standard = kinds.isEmpty ? "required" : "required for \(list(kinds.map { "`\($0)`" }))"
     (self.kinds, self.since, shownType, self.summary) = (kinds, since, type, summary)
   }
 }

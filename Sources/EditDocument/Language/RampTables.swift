@@ -16,9 +16,10 @@ enum RampTables {
   /// Of a text that is an overlay.
   static let text = pictures("textRamp", ["opacity", "transform"], TransformKeys.form)
 
-  static let value = numbers("valueRamp", .value(-1...1), ["type": "number"])
+  static let value = numbers("valueRamp", .value(-1...1), ["type": "number"], values)
   /// Of a parameter of a filter.
-  static let parameter = numbers("parameterRamp", .value(-1...1), ["type": "number"], mayBeNegative: true)
+  static let parameter = numbers(
+    "parameterRamp", .value(-1...1), ["type": "number"], values, mayBeNegative: true)
   static let volume = numbers("volumeRamp", .volume, volumes)
   static let pan = numbers("panRamp", .pan, .number(RampEntry.Quantity.pan.range))
   /// Of the volume, the pan, or both.
@@ -30,6 +31,7 @@ enum RampTables {
     return mix
   }()
 
+  private static let values = "of a parameter of a filter, or of `pan` of a clip; required there"
   private static let volumes = Form<Double>.volume(RampEntry.Quantity.volume.range).schema
   private static let volumeKey = "0 to 10; 1 leaves the sound as it is"
   private static let panKey = "-1 to 1"
@@ -73,10 +75,11 @@ enum RampTables {
   }
 
   private static func numbers(
-    _ name: String, _ quantity: RampEntry.Quantity, _ schema: JSONValue, mayBeNegative: Bool = false
+    _ name: String, _ quantity: RampEntry.Quantity, _ schema: JSONValue, _ summary: String = "",
+    mayBeNegative: Bool = false
   ) -> ObjectTable {
     let noun = "a ramp of \(quantity.key)"
-    var numbers = table(name, noun, [("", schema)], [quantity.key], mayBeNegative: mayBeNegative)
+    var numbers = table(name, noun, [(summary, schema)], [quantity.key], mayBeNegative: mayBeNegative)
     numbers.rules.append(.needsOne(of: [quantity.key], "\(noun) needs '\(quantity.key)'"))
     return numbers
   }

@@ -27,7 +27,6 @@ enum SharedForms {
     ("rectangle", .tuple(.reference("length"), .reference("length"), .reference("side"), .reference("side"))),
     ("point", .tuple(.reference("length"), .reference("length"))),
     ("matrix", matrix),
-    ("asset", ["type": "string", "description": "A name of 'assets'."]),
   ]
 
   private static func text(_ description: String, _ pattern: String) -> JSONValue {
@@ -38,7 +37,7 @@ enum SharedForms {
   private static let unsigned =
     #"([0-9]+(\.[0-9]+)?|[0-9]+f|[0-9]+/0*[1-9][0-9]*|([0-9]+:[0-5][0-9]|[0-9]+):[0-5][0-9](\.[0-9]+)?)"#
   /// What is before 0: after the sign and zeros there is another digit.
-  private static let negative = "-[0.:]*[1-9]"
+  private static let negative = #"-[0:]*(\.0*)?[1-9]"#
 
   private static func times(mayBeNegative: Bool) -> JSONValue {
     let pattern = "^\(mayBeNegative ? "" : "(?!\(negative))")-?\(unsigned)$"
