@@ -35,13 +35,12 @@ extension DocumentReader {
       }
       return nil
     }
-    guard let kind = AudioFilterTables.kind.form.read(&self, written.value), let table = AudioFilterTables.tables[kind]
+    guard let kind = AudioFilterTables.kind.form.read(&self, written.value), let table = AudioFilterTables.tables[kind],
+      let keys = AudioFilterTables.parameters[kind]
     else { return nil }
     let found = problems.count
     guard let fields = fields(value, table) else { return nil }
-    let values = kind.parameters.map { parameter in
-      read(fields, AudioFilterTables.key(of: kind, parameter)) ?? parameter.standard ?? 0
-    }
+    let values = zip(keys, kind.parameters).map { key, parameter in read(fields, key) ?? parameter.standard ?? 0 }
     guard problems.count == found else { return nil }
     return AudioFilterEntry(filter: AudioFilter(kind, values), pointer: fields.pointer)
   }

@@ -28,9 +28,6 @@ struct CaptionsEntry: Sendable {
   var styleKeys: [String]
   var pointer: JSONPointer
 
-  static let keysOfStyle = [
-    "font", "bold", "italic", "size", "color", "outline", "outlineColor", "anchor", "margin", "sideMargin",
-  ]
   static let instead = [
     "file": "did you mean 'asset'?", "src": "did you mean 'asset'?", "path": "did you mean 'asset'?",
     "start": "did you mean 'at'?", "offset": "did you mean 'at'?", "delay": "did you mean 'at'?",
@@ -39,7 +36,7 @@ struct CaptionsEntry: Sendable {
     "marginx": "did you mean 'sideMargin'?", "horizontalmargin": "did you mean 'sideMargin'?",
     "marginl": "did you mean 'sideMargin'?", "marginr": "did you mean 'sideMargin'?",
     "marginv": "did you mean 'margin'?", "marginy": "did you mean 'margin'?",
-    "style": "the keys of the style are \(CaptionsEntry.keysOfStyle.joined(separator: ", "))",
+    "style": "the keys of the style are \(list(CaptionKeys.style))",
   ]
 
   /// The most captions of a film, drawn and carried together.

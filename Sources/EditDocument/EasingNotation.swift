@@ -18,7 +18,8 @@ extension DocumentReader {
           + "cubic Bézier curve, such as [0.25, 0.1, 0.25, 1]")
       return nil
     }
-    let numbers = items.enumerated().map { index, item in number(item, in: index % 2 == 0 ? 0...1 : Self.easingHeights) }
+    let numbers = items.enumerated().map { index, item in number(item, in: index % 2 == 0 ? 0...1 : Self.easingHeights)
+    }
     guard let x1 = numbers[0], let y1 = numbers[1], let x2 = numbers[2], let y2 = numbers[3] else { return nil }
     return .cubicBezier(x1: x1, y1: y1, x2: x2, y2: y2)
   }

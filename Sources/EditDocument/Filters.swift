@@ -51,14 +51,14 @@ extension DocumentReader {
       }
       return nil
     }
-    guard let kind = FilterTables.kind.form.read(&self, written.value), let table = FilterTables.tables[kind] else {
-      return nil
-    }
+    guard let kind = FilterTables.kind.form.read(&self, written.value), let table = FilterTables.tables[kind],
+      let keys = FilterTables.parameters[kind]
+    else { return nil }
     let found = problems.count
     guard let fields = fields(value, table) else { return nil }
     var entry = FilterEntry(kind: kind, parameters: [], pointer: fields.pointer)
-    entry.parameters = kind.parameters.map { parameter in
-      fields[parameter.key].map { self.parameter($0, parameter) } ?? .constant(parameter.standard ?? 0)
+    entry.parameters = zip(keys, kind.parameters).map { key, parameter in
+      read(fields, key) ?? .constant(parameter.standard ?? 0)
     }
     if kind == .chromaKey { entry.color = read(fields, FilterTables.color) }
     if kind == .lut { entry.table = read(fields, FilterTables.asset) }

@@ -127,7 +127,7 @@ extension DocumentReader {
   ) {
     let quantity = RampEntry.Quantity.opacity
     let keys = table.keyNames
-    guard let fields = fields(value, table), keys.dropFirst(RampEntry.keys.count).contains(where: fields.has) else {
+    guard let fields = fields(value, table), ([quantity.key] + GeometryEntry.keys).contains(where: fields.has) else {
       return
     }
     let time = rampTime(fields, mayBeNegative: mayBeNegative)
@@ -212,7 +212,8 @@ extension DocumentReader {
 
   /// The number of a text such as `12.5%`. Nil if it is another text, or outside the range.
   func percent(_ text: String, in range: ClosedRange<Double>) -> Double? {
-    guard text.hasSuffix("%"), text.last(where: \.isLetter) == nil, let exact = try? exactDecimal(text.dropLast()) else {
+    guard text.hasSuffix("%"), text.last(where: \.isLetter) == nil, let exact = try? exactDecimal(text.dropLast())
+    else {
       return nil
     }
     return range.contains(exact.approximate) ? exact.approximate : nil

@@ -31,10 +31,9 @@ struct OutputEntry: Sendable {
   }()
 
   /// What an output has of `export.video` if it has a codec of its own.
-  static let videoKeysOfAnyCodec =
-    ["keyframeInterval", "sceneCuts", "pixelFormat", "rotation", "pixelAspect", "cleanAperture"] + TrackLabel.keys
+  static let videoKeysOfAnyCodec = VideoKeys.table.keyNames(ofKind: nil).filter { $0 != VideoKeys.codec.name }
   /// What an output has of `export.audio` then.
-  static let audioKeysOfAnyCodec = ["sampleRate", "channels"] + TrackLabel.keys
+  static let audioKeysOfAnyCodec = AudioKeys.table.keyNames(ofKind: nil).filter { $0 != AudioKeys.codec.name }
 }
 
 extension DocumentReader {

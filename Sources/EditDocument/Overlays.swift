@@ -73,9 +73,16 @@ struct OverlaySize: Sendable {
   var height: OverlayLength?
 }
 
+/// The written distance of an overlay from the frame's edges.
+enum OverlayInset: Sendable {
+  /// Per cent are of the frame's height.
+  case same(OverlayLength)
+  case each(x: OverlayLength, y: OverlayLength)
+}
+
 /// The written place of an overlay.
 enum WrittenPlacement: Sendable {
-  case anchor(Anchor, inset: OverlayLength)
+  case anchor(Anchor, inset: OverlayInset)
   case point(x: OverlayLength, y: OverlayLength)
 }
 
@@ -126,13 +133,8 @@ extension DocumentReader {
     _ fields: Fields, hasPicture: Bool
   ) -> (geometry: GeometryEntry, opacity: [RampEntry]) {
     var (entry, opacity) = geometry(fields, ramps: hasPicture ? RampTables.picture : RampTables.text)
-    let written =
-      (entry.transform.map { [($0, fields.pointer.key("transform"))] } ?? [])
-      + entry.transformRamps.flatMap { ramp in
-        [ramp.from, ramp.to].map { ($0, ramp.pointer.key("transform")) }
-      }
-    if let (_, pointer) = written.first(where: { $0.0.isMatrix }) {
-      problems.addShape(pointer, "the transform of an overlay is an object such as {\"rotate\": 90}, not a matrix")
+    if let place = matrix(fields) {
+      problems.addShape(place, "the transform of an overlay is an object such as {\"rotate\": 90}, not a matrix")
       (entry.transform, entry.transformRamps) = (nil, [])
     }
     if let rotate = fields["rotate"], case .object = rotate.content {
@@ -149,6 +151,21 @@ extension DocumentReader {
       }
     }
     return (entry, opacity)
+  }
+
+  /// The place of the first transform that is written as a matrix, in the overlay or in a ramp of it.
+  private func matrix(_ fields: Fields) -> JSONPointer? {
+    func isMatrix(_ value: JSONValue) -> Bool { if case .array = value.content { true } else { false } }
+    if let transform = fields["transform"], isMatrix(transform) { return transform.pointer }
+    guard case .array(let ramps)? = fields["ramps"]?.content else { return nil }
+    for ramp in ramps {
+      guard case .object(let members) = ramp.content,
+        let transform = members.first(where: { $0.key == "transform" })?.value,
+        case .array(let ends) = transform.content
+      else { continue }
+      if !members.contains(where: { $0.key == "over" }) || ends.contains(where: isMatrix) { return transform.pointer }
+    }
+    return nil
   }
 
   private mutating func image(_ fields: Fields) -> OverlayEntry.Content? {
@@ -237,7 +254,7 @@ extension DocumentReader {
     let y = read(fields, OverlayKeys.y)
     guard problems.count == found else { return nil }
     guard fields.has("x") || fields.has("y") else {
-      return .anchor(anchor ?? .center, inset: inset ?? .pixels(0))
+      return .anchor(anchor ?? .center, inset: inset ?? .same(.pixels(0)))
     }
     return .point(x: x ?? .pixels(0), y: y ?? .pixels(0))
   }
@@ -391,7 +408,9 @@ extension Lowering {
 
   private func placement(_ placement: WrittenPlacement, _ frame: PixelSize?) -> OverlayPlacement {
     switch placement {
-    case .anchor(let anchor, let inset): .anchor(anchor, inset: pixels(inset, of: frame?.height))
+    case .anchor(let anchor, .same(let inset)): .anchor(anchor, inset: pixels(inset, of: frame?.height))
+    case .anchor(let anchor, .each(let x, let y)):
+      .anchorInsets(anchor, x: pixels(x, of: frame?.width), y: pixels(y, of: frame?.height))
     case .point(let x, let y): .point(x: pixels(x, of: frame?.width), y: pixels(y, of: frame?.height))
     }
   }

@@ -23,9 +23,6 @@ struct RampEntry: Sendable {
   var to: Double
   var easing: Easing? = nil
   var pointer: JSONPointer
-
-  /// The keys of every ramp.
-  static let keys = ["over", "at", "easing"]
 }
 
 extension DocumentReader {

@@ -35,7 +35,7 @@ extension DocumentReader {
   /// - Parameter number: The number of the track among those of its type.
   mutating func subtitleTrack(_ value: JSONValue, number: Int) -> SubtitleTrackEntry? {
     guard let fields = fields(value, SubtitleTrackKeys.table) else { return nil }
-    let id = fields.has("id") ? read(fields, TrackKeys.id) : "\(SubtitleTrackEntry.type)\(number)"
+    let id = fields.has("id") ? read(fields, SubtitleTrackKeys.id) : "\(SubtitleTrackEntry.type)\(number)"
     let description = captionTrack(fields)
     let written = read(fields, SubtitleTrackKeys.clips) ?? []
     guard written.count <= SubtitleTrackEntry.greatestCount else {
@@ -47,7 +47,8 @@ extension DocumentReader {
     let clips = written.compactMap { item -> SubtitleTrackEntry.Clip? in
       guard let fields = self.fields(item, SubtitleTrackKeys.clipTable) else { return nil }
       return SubtitleTrackEntry.Clip(
-        asset: read(fields, SubtitleTrackKeys.clipAsset), use: read(fields, ClipKeys.use), at: read(fields, ClipKeys.at),
+        asset: read(fields, SubtitleTrackKeys.clipAsset), use: read(fields, ClipKeys.use),
+        at: read(fields, SubtitleTrackKeys.at),
         pointer: item.pointer)
     }
     guard let id else { return nil }

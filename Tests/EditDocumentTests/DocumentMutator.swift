@@ -10,7 +10,8 @@ struct DocumentMutator {
   }
 
   private enum Step {
-    case key(String), index(Int)
+    case key(String)
+    case index(Int)
   }
 
   var random: SeededRandom
@@ -26,9 +27,10 @@ struct DocumentMutator {
       if case .object(let own) = value.content { members += own }
     }
     self.members = members
-    var strings = Set(members.compactMap { member -> String? in
-      if case .string(let text) = member.value.content { text } else { nil }
-    })
+    var strings = Set(
+      members.compactMap { member -> String? in
+        if case .string(let text) = member.value.content { text } else { nil }
+      })
     var numbers: Set<String> = ["0", "-1", "0.5", "1.5", "1000000", "1e3", "1.0", "-0"]
     for value in DocumentSchema.tables.flatMap(\.schema.all) {
       guard case .object(let own) = value.content else { continue }
@@ -46,10 +48,12 @@ struct DocumentMutator {
   }
 
   private static let notations = [
-    "5", "1.5", "7/30", "90f", "1:02.5", "1:00:02.5", "-1", "-0", "-0.0", "0/5", "1/0", "1/00", "5.", ".5", "5s", "1:60",
+    "5", "1.5", "7/30", "90f", "1:02.5", "1:00:02.5", "-1", "-0", "-0.0", "0/5", "1/0", "1/00", "5.", ".5", "5s",
+    "1:60",
     "1:2", "01:02", "4..9", "4+5", "4..", "-1..2", "-0..2", "1..2..3", "1f..2f", "1 .. 2", "4+-5", "#fff", "#ffffff",
     "#FFFFFF80", "#ffffffff", "#gggggg", "50%", "-5%", "-0%", "0%", "0.0%", "5%%", "1e1%", "2000%", "-6dB", "+3 dB",
-    "-inf dB", "dB", "6 db", "6db ", "30000/1001", "1/3", "-1/3", "", "end", "center", "auto", "eng", "engl", "dissolve",
+    "-inf dB", "dB", "6 db", "6db ", "30000/1001", "1/3", "-1/3", "", "end", "center", "auto", "eng", "engl",
+    "dissolve",
     "luma", "custom", "4.1", "4.0", "4", "a\u{0}b", "..", ".hidden", "a/b", "name.mp4",
   ]
 

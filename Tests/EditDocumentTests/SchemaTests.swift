@@ -38,8 +38,9 @@ import Testing
         // The keys that ramps of other objects have are those of the one table of ramps.
         let isShown =
           shown.contains("\(key.name): \(key.summary)")
-          || table.name.hasSuffix("Ramp") && DocumentReference.sections.first { $0.name == "ramp" }?.keys
-            .contains { $0.name == key.name } == true
+          || table.name.hasSuffix("Ramp")
+            && DocumentReference.sections.first { $0.name == "ramp" }?.keys
+              .contains { $0.name == key.name } == true
           || table.name == "audioTransition"
           || table.name == "textOverlay" && key.name == "ramps" || table.name == "numberTrack"
         #expect(isShown, "'\(key.name)' of '\(table.name)'")
@@ -82,8 +83,8 @@ import Testing
     return texts.compactMap(document)
   }
 
-  /// The documents of the tests, as `TestedDocuments` has kept them in an earlier run; many of them are wrong. Nil: there
-  /// was none.
+  /// The documents of the tests, as `TestedDocuments` has kept them in an earlier run; many of them are wrong. Nil:
+  /// there was none.
   private func tested() throws -> [JSONValue]? {
     guard let path = ProcessInfo.processInfo.environment["SHEAF_KEPT_DOCUMENTS"] else { return nil }
     return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")

@@ -83,7 +83,8 @@ package func documentText(tracks: String, _ others: String = "", export: String 
 /// The edit of a document's text.
 package func lowered(_ text: String, assets: [AssetID: AssetDescription]? = nil, output: String? = nil) throws -> Edit {
   try TestedDocuments.keep(text)
-  return try Document.parse(Array(text.utf8), output: output).lower(assets: try assets ?? standardAssets(), output: output)
+  return try Document.parse(Array(text.utf8), output: output).lower(
+    assets: try assets ?? standardAssets(), output: output)
 }
 
 /// Every problem of a text and its media, as `sheaf check` reports them.

@@ -59,7 +59,8 @@ enum VideoKeys {
       + "`keyframeInterval` apart, counted from the start of each segment, and nowhere else")
   static let pixelFormat = Key(
     "pixelFormat", Form<PixelFormat>.choice("pixel format", notYet: PixelFormat.notYet),
-    default: "`yuv420p`, or `yuv420p10` if the film is HDR (PQ or HLG) and the `profile` can have 10 bits; for ffv1 the "
+    default:
+      "`yuv420p`, or `yuv420p10` if the film is HDR (PQ or HLG) and the `profile` can have 10 bits; for ffv1 the "
       + "nearest to that of the first clip, with 10 bits if the film is HDR",
     "how the frames are stored; prores422 has `yuv422p10` alone, prores4444 `yuv444p10`, av1 `yuv420p` and `yuv420p10`")
   static let rotation = Key(
@@ -68,7 +69,8 @@ enum VideoKeys {
   static let pixelAspect = Key(
     "pixelAspect",
     Form<AspectRatio?>(
-      "`[width, height]`", .tuple(Form<Int>.integer(VideoEntry.aspects).schema, Form<Int>.integer(VideoEntry.aspects).schema)
+      "`[width, height]`",
+      .tuple(Form<Int>.integer(VideoEntry.aspects).schema, Form<Int>.integer(VideoEntry.aspects).schema)
     ) { $0.pixelAspect($1) }, default: "square",
     "the shape of the stored pixels, from 1 to 16 up to 16 to 1, as `[16, 15]`. `renderSize` and all places stay in "
       + "square pixels, as the film is seen; the stored pictures are as high and, to the nearest width that the pixel "
@@ -152,11 +154,13 @@ enum AudioKeys {
   static let bitRate = Key(
     "bitRate", .integer(hull(codecs.compactMap(\.definition.bitRates))),
     default: "64000 a channel: 128000 for stereo", kinds: owners("bitRate"),
-    type: "aac: from 8000, up to 6 bits a sample; opus: from 6000 to 256000 a channel; mp3: one of its table's, such as "
+    type:
+      "aac: from 8000, up to 6 bits a sample; opus: from 6000 to 256000 a channel; mp3: one of its table's, such as "
       + "128000, 192000 or 320000", "bits a second")
   static let sampleRate = Key(
     "sampleRate", .member(of: numbers { $0.sampleRates }, "a sample rate"), default: "44100; opus: 48000",
-    type: "8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000, 88200, 96000; for flac, alac and pcm also "
+    type:
+      "8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000, 88200, 96000; for flac, alac and pcm also "
       + "176400, 192000; mp3: up to 48000; opus: 48000", "samples a second")
   static let channels = Key(
     "channels", .member(of: numbers { $0.channelCounts }, "a number of channels"), default: "2",

@@ -6,11 +6,13 @@ enum ExportKeys {
     "to", .name("the output's path"), default: "the command line's `-o`, which also overrides it",
     "the output's path; its extension is the container, see below")
   static let video = Key(
-    "video", .raw("object or `false`", .any(["type": "boolean"], VideoKeys.table.reference, VideoKeys.shared.reference)),
+    "video",
+    .raw("object or `false`", .any(["type": "boolean"], VideoKeys.table.reference, VideoKeys.shared.reference)),
     default: "all defaults if there is a video clip or an overlay, and the container can have pictures",
     "`false`: the output has no video")
   static let audio = Key(
-    "audio", .raw("object or `false`", .any(["type": "boolean"], AudioKeys.table.reference, AudioKeys.shared.reference)),
+    "audio",
+    .raw("object or `false`", .any(["type": "boolean"], AudioKeys.table.reference, AudioKeys.shared.reference)),
     default: "all defaults if there is sound",
     "`false`: the output has no audio. With an object the output has audio even if it is silent")
   static let optimizeForNetworkUse = Key(

@@ -34,6 +34,21 @@ enum FilterTables {
   static let tables: [FilterKind: ObjectTable] = Dictionary(
     uniqueKeysWithValues: FilterKind.allCases.map { ($0, table(of: $0)) })
 
+  /// The keys of the parameters, in the order of `FilterKind.parameters`.
+  static let parameters: [FilterKind: [Key<FilterEntry.Parameter>]] = Dictionary(
+    uniqueKeysWithValues: FilterKind.allCases.map { kind in
+      let keys = kind.parameters.map { parameter -> Key<FilterEntry.Parameter> in
+        let form = Form<FilterEntry.Parameter>(
+          "\(plain(parameter.range.lowerBound)) to \(plain(parameter.range.upperBound))",
+          .any(.number(parameter.range), ramps(in: parameter.range))
+        ) { $0.parameter($1, parameter) }
+        let summary = summaries[kind]?[parameter.key] ?? ""
+        guard let standard = parameter.standard else { return Key(required: parameter.key, form, summary) }
+        return Key(parameter.key, form, default: plain(standard), summary)
+      }
+      return (kind, keys)
+    })
+
   private static func table(of kind: FilterKind) -> ObjectTable {
     var keys: [any DeclaredKey] = [Self.kind]
     switch kind {
@@ -41,15 +56,7 @@ enum FilterTables {
     case .lut: keys.append(asset)
     default: break
     }
-    keys += kind.parameters.map { parameter in
-      let summary = summaries[kind]?[parameter.key] ?? ""
-      let form = Form<FilterEntry.Parameter>(
-        "\(plain(parameter.range.lowerBound)) to \(plain(parameter.range.upperBound))",
-        .any(.number(parameter.range), ramps(in: parameter.range))
-      ) { $0.parameter($1, parameter) }
-      guard let standard = parameter.standard else { return Key(required: parameter.key, form, summary) }
-      return Key(parameter.key, form, default: plain(standard), summary)
-    }
+    keys += parameters[kind] ?? []
     return ObjectTable(
       name: "\(kind.rawValue)Filter", noun: "a filter '\(kind.rawValue)'", keys: keys, instead: FilterEntry.instead)
   }
@@ -82,7 +89,8 @@ enum FilterTables {
     .sepia: ["amount": "part of the picture that is brown"],
     .invert: ["amount": "1 is the negative, 0.5 is grey"],
     .vignette: [
-      "amount": "how dark the outside is; 1 is black", "radius": "where it starts, from the picture's centre; 1 is a corner",
+      "amount": "how dark the outside is; 1 is black",
+      "radius": "where it starts, from the picture's centre; 1 is a corner",
       "softness": "how far it goes until the outside is reached",
     ],
     .lut: ["amount": "part of the new colour"],
@@ -123,27 +131,29 @@ enum AudioFilterTables {
   ) { $0.audioFilters($1) }
   static let definition = FilterTables.variants("kind", AudioFilterKind.allCases.map(\.rawValue)) { "\($0)AudioFilter" }
 
+  /// The keys of the parameters, in the order of `AudioFilterKind.parameters`.
+  static let parameters: [AudioFilterKind: [Key<Double>]] = Dictionary(
+    uniqueKeysWithValues: AudioFilterKind.allCases.map { kind in
+      let keys = kind.parameters.map { parameter -> Key<Double> in
+        let isLevel = AudioFilterKind.levels.contains(parameter.key)
+        let form: Form<Double> = isLevel ? .decibels(parameter.range) : .number(parameter.range)
+        let summary = summaries[parameter.key] ?? ""
+        guard let standard = parameter.standard else { return Key(required: parameter.key, form, summary) }
+        return Key(parameter.key, form, default: plain(standard), summary)
+      }
+      return (kind, keys)
+    })
+
   static let tables: [AudioFilterKind: ObjectTable] = Dictionary(
     uniqueKeysWithValues: AudioFilterKind.allCases.map { kind in
-      let keys = kind.parameters.map { parameter -> any DeclaredKey in
-        let key = key(of: kind, parameter)
-        return key
-      }
+      let keys: [any DeclaredKey] = [Self.kind] + (parameters[kind] ?? [])
       return (
         kind,
         ObjectTable(
-          name: "\(kind.rawValue)AudioFilter", noun: "a filter '\(kind.rawValue)'", keys: [Self.kind] + keys,
+          name: "\(kind.rawValue)AudioFilter", noun: "a filter '\(kind.rawValue)'", keys: keys,
           instead: AudioFilterEntry.instead)
       )
     })
-
-  static func key(of kind: AudioFilterKind, _ parameter: FilterKind.Parameter) -> Key<Double> {
-    let isLevel = AudioFilterKind.levels.contains(parameter.key)
-    let form: Form<Double> = isLevel ? .decibels(parameter.range) : .number(parameter.range)
-    let summary = summaries[parameter.key] ?? ""
-    guard let standard = parameter.standard else { return Key(required: parameter.key, form, summary) }
-    return Key(parameter.key, form, default: plain(standard), summary)
-  }
 
   private static let summaries = [
     "frequency": "Hz; below half of the output's sample rate", "gain": "dB", "q": "a larger one is narrower",

@@ -6,9 +6,10 @@ struct ObjectTable: Sendable {
   /// Of its definition in the schema.
   let name: String
   /// For messages, such as `a clip`.
-  var noun: String
+  let noun: String
   /// In the order of the reference.
-  var keys: [any DeclaredKey]
+  let keys: [any DeclaredKey]
+  let keyNames: [String]
   /// Keys that belong to the document's language, and that this version refuses.
   var notYet: [String] = []
   /// For keys in small letters that people know from elsewhere, what to write here.
@@ -19,12 +20,19 @@ struct ObjectTable: Sendable {
   /// Other restrictions, which the section's reader reports with `addShape`.
   var restrictions: [JSONValue] = []
 
-  var keyNames: [String] { keys.map(\.name) }
+  init(
+    name: String, noun: String, keys: [any DeclaredKey], notYet: [String] = [], instead: [String: String] = [:],
+    kind: KindKey? = nil, rules: [KeyRule] = [], restrictions: [JSONValue] = []
+  ) {
+    (self.name, self.noun, self.keys, keyNames) = (name, noun, keys, keys.map(\.name))
+    (self.notYet, self.instead, self.kind) = (notYet, instead, kind)
+    (self.rules, self.restrictions) = (rules, restrictions)
+  }
 
-  subscript(_ name: String) -> (any DeclaredKey)? { keys.first { $0.name == name } }
-
-  /// The names of the keys of a kind.
-  func keyNames(ofKind kind: String) -> [String] { keys.filter { $0.kinds.contains(kind) }.map(\.name) }
+  /// The names of the keys of a kind. Nil: those that every kind has.
+  func keyNames(ofKind kind: String?) -> [String] {
+    keys.filter { key in kind.map(key.kinds.contains) ?? key.kinds.isEmpty }.map(\.name)
+  }
 
   /// A reference to the definition.
   var reference: JSONValue { .reference(name) }

@@ -11,8 +11,9 @@ enum OverlayKeys {
     "anchor", Form<Anchor>.choice("anchor"), default: "`center`",
     "the edge, corner or centre of the frame where it is placed")
   static let inset = Key(
-    "inset", .frameLength(0...OverlayEntry.greatestOffset), default: "0", type: "length",
-    "between it and those edges")
+    "inset", .inset, default: "0", type: "length, or `[x, y]`",
+    "between it and those edges; two lengths are those from the left or the right edge and from the top or the bottom "
+      + "edge")
   private static let offsets = -OverlayEntry.greatestOffset...OverlayEntry.greatestOffset
   static let x = Key(
     "x", .frameLength(offsets), default: "0 if there is a `y`", type: "length",
@@ -71,7 +72,8 @@ enum OverlayKeys {
   // MARK: Of texts
 
   static let text = Key(
-    "text", .raw("string, or an object", .any(.all(.reference("name"), .reference("text")), TrackTextKeys.table.reference)),
+    "text",
+    .raw("string, or an object", .any(.all(.reference("name"), .reference("text")), TrackTextKeys.table.reference)),
     default: "required",
     "may have several lines, in any script that the installed fonts have; at most "
       + "\(OverlayEntry.greatestTextLength) characters. An object: the values of a [metadata track](#metadata-tracks)")
@@ -147,6 +149,23 @@ extension Form where Value == OverlayLength {
     let percent: JSONValue =
       range.lowerBound < 0 ? .reference("percent") : .all(.reference("percent"), ["not": .pattern("-[0.]*[1-9]")])
     return Form("length", .any(Form<Int>.integer(range).schema, percent)) { $0.length($1, in: range) }
+  }
+}
+
+extension Form where Value == OverlayInset {
+  static var inset: Form {
+    let length = Form<OverlayLength>.frameLength(0...OverlayEntry.greatestOffset)
+    return Form("length, or `[x, y]`", .any(length.schema, .tuple(length.schema, length.schema))) { reader, value in
+      guard case .array(let items) = value.content else { return length.read(&reader, value).map { .same($0) } }
+      guard items.count == 2 else {
+        reader.problems.addShape(
+          value.pointer, "\(value.shown) should be a length, or two of them: [x, y], across and down")
+        return nil
+      }
+      let (x, y) = (length.read(&reader, items[0]), length.read(&reader, items[1]))
+      guard let x, let y else { return nil }
+      return .each(x: x, y: y)
+    }
   }
 }
 

@@ -90,7 +90,9 @@ enum RampTables {
     _ keys: [String] = ["volume", "pan"], mayBeNegative: Bool
   ) -> ObjectTable {
     let pairs = quantities.map { JSONValue.tuple($0.schema, $0.schema) }
-    func properties(_ schemas: [JSONValue]) -> JSONValue { ["properties": .object(zip(keys, schemas).map { ($0, $1) })] }
+    func properties(_ schemas: [JSONValue]) -> JSONValue {
+      ["properties": .object(zip(keys, schemas).map { ($0, $1) })]
+    }
     return ObjectTable(
       name: name, noun: noun,
       keys: [

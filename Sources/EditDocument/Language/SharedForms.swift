@@ -2,8 +2,8 @@ import CompositionModel
 
 /// The schemas of forms that many keys have, by the names of their definitions.
 ///
-/// A schema compares numbers, and of a string its notation alone: how large the number in a string may be is left to the
-/// reader, as is how finely a time may be divided.
+/// A schema compares numbers, and of a string its notation alone: how large the number in a string may be is left to
+/// the reader, as is how finely a time may be divided.
 enum SharedForms {
   static let all: [(name: String, schema: JSONValue)] = [
     ("name", text("A string that is not empty.", #"^[^\u0000]+$"#)),

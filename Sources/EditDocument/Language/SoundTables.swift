@@ -38,7 +38,8 @@ enum DuckKeys {
   static let under = Key(required: "under", .text, "the audio track that is listened to, as it is in the mix")
   static let by = Key("by", .decibels(-60...0), default: "-12", "decibels by which the track is lowered")
   static let threshold = Key(
-    "threshold", .decibels(-80...0), default: "-36", "decibels of full scale that a sample of the other track must have")
+    "threshold", .decibels(-80...0), default: "-36", "decibels of full scale that a sample of the other track must have"
+  )
   static let attack = Key("attack", .number(0...10), default: "0.2", "seconds that lowering takes, linearly")
   static let hold = Key(
     "hold", .number(0...10), default: "0.4", "seconds for which the track stays lowered after the last such sample")
@@ -68,7 +69,8 @@ enum CaptionKeys {
     "whether they are drawn, or carried as a track")
   static let part = Key(
     "use", .range, default: "all of it",
-    "the part of the captions that is used, on the asset's timeline; a caption at its edge is cut there, and begins anew")
+    "the part of the captions that is used, on the asset's timeline; a caption at its edge is cut there, and begins anew"
+  )
   static let at = Key(
     "at", .signedTime, default: "0", "when `use` starts, or without it the asset's time 0; may be negative")
 
@@ -84,7 +86,8 @@ enum CaptionKeys {
     "the outline's width in pixels")
   static let outlineColor = Key("outlineColor", .color, default: "`#000000`", kinds: ["picture"], "")
   static let anchor = Key(
-    "anchor", Form<Anchor>.choice("anchor"), default: "`bottom`", kinds: ["picture"], type: "as of [overlays](#overlays)",
+    "anchor", Form<Anchor>.choice("anchor"), default: "`bottom`", kinds: ["picture"],
+    type: "as of [overlays](#overlays)",
     "where in the frame they are")
   static let margin = Key(
     "margin", .integer(CaptionsEntry.margins), default: "1/27 of the frame's height", kinds: ["picture"],
@@ -92,6 +95,12 @@ enum CaptionKeys {
   static let sideMargin = Key(
     "sideMargin", .integer(CaptionsEntry.margins), default: "as `margin`", kinds: ["picture"],
     "those at the left and at the right, between which lines are wrapped")
+
+  private static let ofPictures: [any DeclaredKey] = [
+    font, bold, italic, size, color, outline, outlineColor, anchor, margin, sideMargin,
+  ]
+  /// The keys of the style of captions that are drawn.
+  static let style = ofPictures.map(\.name)
 
   static let language = Key(
     "language", .language, kinds: ["track"], "of a track: three letters of ISO 639-2, such as `eng`")
@@ -104,15 +113,13 @@ enum CaptionKeys {
   static let table = ObjectTable(
     name: "captions", noun: "captions",
     keys: [
-      asset, use, part, at, font, bold, italic, size, color, outline, outlineColor, anchor, margin, sideMargin,
-      language, title, isDefault,
-    ], instead: CaptionsEntry.instead,
+      asset, use, part, at,
+    ] + ofPictures + [language, title, isDefault], instead: CaptionsEntry.instead,
     kind: KindKey(name: "as", standard: "picture", names: CaptionsEntry.Use.allCases.map(\.rawValue)) { key, kind in
       kind == "picture"
         ? "'\(key.name)' is for captions that are a track of the output: \"as\": \"track\""
         : "'\(key.name)' is for captions that are drawn; a player decides how a track looks"
     })
-  static let style = table.keyNames(ofKind: "picture")
 }
 
 extension Form where Value == String {

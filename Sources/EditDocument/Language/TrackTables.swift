@@ -49,7 +49,8 @@ enum TrackKeys {
 
   /// A track of any type.
   static let schema = JSONValue.when(
-    .all(.requires("type"), .has("type", among: [MediaType.metadata.rawValue])), then: MetadataTrackKeys.table.reference,
+    .all(.requires("type"), .has("type", among: [MediaType.metadata.rawValue])),
+    then: MetadataTrackKeys.table.reference,
     else: .when(
       .all(.requires("type"), .has("type", among: [MediaType.subtitle.rawValue])),
       then: SubtitleTrackKeys.table.reference, else: table.reference))
@@ -63,7 +64,8 @@ enum ClipKeys {
     "use", .range, default: "all of it",
     "the part of the asset that is used, on the asset's timeline, which starts at 0; it must lie within the asset")
   static let at = Key(
-    "at", .time, default: "the end of the clip before it in the list, earlier by the length of a `transition`; 0 for the first",
+    "at", .time,
+    default: "the end of the clip before it in the list, earlier by the length of a `transition`; 0 for the first",
     "when it starts")
   static let duration = Key(
     "duration", .time, default: "the length of `use`",
@@ -109,7 +111,8 @@ enum ClipKeys {
       + "`\"ger\"`)")
   static let layout = Key(
     "layout", Form<SpeakerLayout>.choice("layout"), default: "as the file says", kinds: ["sound"],
-    "the speakers that the channels of its sound are for; needed if the file does not say, of which `sheaf check` warns")
+    "the speakers that the channels of its sound are for; needed if the file does not say, of which `sheaf check` warns"
+  )
   static let pan = Key(
     "pan",
     .raw(
@@ -156,7 +159,7 @@ enum ClipKeys {
   static let table = ObjectTable(
     name: "clip", noun: "a clip", keys: keys, instead: ClipEntry.instead,
     rules: [
-      .excludes("until", "duration", "a clip has 'until' or 'duration', not both"),
+      .excludes("until", "duration", "a clip has 'until' or 'duration', not both")
     ]
       + ["use", "speed", "reverse", "loop"].map {
         .excludes("freeze", $0, "a clip has 'freeze', the time of the one picture that it shows, or '\($0)', not both")
@@ -186,8 +189,11 @@ enum SpeedPointKeys {
 
 /// A track of captions.
 enum SubtitleTrackKeys {
+  static let id = Key(
+    "id", .name("a track's id"), default: "`subtitle1`, `subtitle2`…", "its name, which no other track has")
   static let type = Key(
-    "type", .choice("track type", among: MediaType.allCases.map(\.rawValue)), default: "required", type: "`subtitle`", "")
+    "type", .choice("track type", among: MediaType.allCases.map(\.rawValue)), default: "required", type: "`subtitle`",
+    "")
   static let clips = Key(
     required: "clips",
     Form<[JSONValue]>(
@@ -198,12 +204,13 @@ enum SubtitleTrackKeys {
     ) { $0.items($1, "clips") }, "with the text tracks of assets")
   static let table = ObjectTable(
     name: "subtitleTrack", noun: "a subtitle track",
-    keys: [TrackKeys.id, type, CaptionKeys.language, CaptionKeys.title, CaptionKeys.isDefault, clips],
+    keys: [id, type, CaptionKeys.language, CaptionKeys.title, CaptionKeys.isDefault, clips],
     instead: TrackEntry.instead)
 
   static let clipAsset = Key(required: "asset", .asset, "a name of `assets`")
+  static let at = Key("at", .time, default: "the end of the clip before it; 0 for the first", "when it starts")
   static let clipTable = ObjectTable(
-    name: "subtitleClip", noun: "a clip of a subtitle track", keys: [clipAsset, ClipKeys.use, ClipKeys.at],
+    name: "subtitleClip", noun: "a clip of a subtitle track", keys: [clipAsset, ClipKeys.use, at],
     instead: ClipEntry.instead)
 }
 
@@ -211,7 +218,8 @@ enum SubtitleTrackKeys {
 enum MetadataTrackKeys {
   static let id = Key(required: "id", .name("a track's id"), "no other track has this name")
   static let type = Key(
-    "type", .choice("track type", among: MediaType.allCases.map(\.rawValue)), default: "required", type: "`metadata`", "")
+    "type", .choice("track type", among: MediaType.allCases.map(\.rawValue)), default: "required", type: "`metadata`",
+    "")
   static let values = Key(
     required: "values", .items("array", of: valueTable.reference, "values"),
     "in any order, none overlapping another; all numbers, or all texts")
@@ -245,8 +253,9 @@ enum MetadataTrackKeys {
 
 extension ClipKeys {
   /// In the order of the reference: what plays when, what is seen, what is heard.
-  static let reference: [any DeclaredKey] = [
-    asset, use, at, duration, speed, reverse, freeze, sound, until, loop, transition, fit,
-  ] + keys.filter { ["crop", "frame", "transform", "opacity", "blendMode", "mask"].contains($0.name) }
+  static let reference: [any DeclaredKey] =
+    [
+      asset, use, at, duration, speed, reverse, freeze, sound, until, loop, transition, fit,
+    ] + keys.filter { ["crop", "frame", "transform", "opacity", "blendMode", "mask"].contains($0.name) }
     + [ramps, filters, alpha, deinterlace, pitch, track, language, layout, pan, audioFilters]
 }

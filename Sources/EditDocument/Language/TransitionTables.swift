@@ -1,6 +1,6 @@
 import CompositionModel
 
-/// What a transition looks like, and its tables: between tracks, between clips, and between the clips of an audio track.
+/// What a transition looks like, and its tables: between tracks, between clips, and between clips of an audio track.
 enum TransitionKeys {
   static let from = Key(required: "from", .text, "the video track that is shown first")
   static let to = Key(required: "to", .text, "the video track that is shown after it")
