@@ -86,8 +86,9 @@ extension DocumentReader {
     }
     for key in table.keys {
       if key.isRequired, !fields.has(key.name), key.kinds.isEmpty || kind.map(key.kinds.contains) ?? false {
+        let noun = key.kinds.isEmpty ? table.noun : "\(table.noun) of the kind '\(kind ?? "")'"
         problems.addShape(
-          fields.pointer, "\(table.noun) needs '\(key.name)'" + (key.example.map { ", such as \($0)" } ?? ""))
+          fields.pointer, "\(noun) needs '\(key.name)'" + (key.example.map { ", such as \($0)" } ?? ""))
       }
       if let kind, let kinds = table.kind, kinds.names.contains(kind), let value = fields[key.name],
         !key.kinds.isEmpty, !key.kinds.contains(kind)
