@@ -104,7 +104,7 @@ enum VideoKeys {
     ],
     restrictions: codecs.map { codec in
       .when(
-        .all(.requires("codec"), .has("codec", among: [codec.rawValue])),
+        .chosen("codec", among: [codec.rawValue]),
         then: ["properties": .object(settings(codec.definition))])
     })
   /// What several outputs have in common, and what each sets in its place: the codec of one need not be that of the
@@ -184,7 +184,7 @@ enum AudioKeys {
     },
     restrictions: codecs.map { codec in
       .when(
-        .all(.requires("codec"), .has("codec", among: [codec.rawValue])),
+        .chosen("codec", among: [codec.rawValue]),
         then: ["properties": .object(settings(codec.definition))])
     })
   static let shared = ObjectTable(

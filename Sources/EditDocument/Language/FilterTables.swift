@@ -26,7 +26,7 @@ enum FilterTables {
       ("type", "object"), ("required", .array([key])), ("properties", .object([(key, kinds)])),
       (
         "allOf",
-        .array(names.map { .when(.all(.requires(key), .has(key, among: [$0])), then: .reference(definition($0))) })
+        .array(names.map { .when(.chosen(key, among: [$0]), then: .reference(definition($0))) })
       ),
     ])
   }

@@ -39,8 +39,14 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   }
   /// An object of which a key, if it is there, has one of some values.
   static func has(_ key: String, among names: [String]) -> JSONValue {
-    let values: JSONValue = names.count == 1 ? ["const": .text(names[0])] : ["enum": .array(names)]
-    return ["properties": .object([(key, values)])]
+    ["properties": .object([(key, one(of: names))])]
+  }
+  /// An object that has a key, with one of some values.
+  static func chosen(_ key: String, among names: [String]) -> JSONValue {
+    ["properties": .object([(key, one(of: names))]), "required": .array([key])]
+  }
+  private static func one(of names: [String]) -> JSONValue {
+    names.count == 1 ? ["const": .text(names[0])] : ["enum": .array(names)]
   }
 
   static func number(_ range: ClosedRange<Double>) -> JSONValue {

@@ -51,7 +51,7 @@ struct ObjectTable: Sendable {
         all.append(kind.schema(of: key))
         if key.isRequired {
           all.append(
-            .when(.all(.requires(kind.name), .has(kind.name, among: key.kinds)), then: .requires(key.name)))
+            .when(.chosen(kind.name, among: key.kinds), then: .requires(key.name)))
         }
       }
     }

@@ -42,17 +42,17 @@ enum TrackKeys {
       )
     ])
 
-  private static let isAudio = JSONValue.all(.requires("type"), .has("type", among: ["audio"]))
+  private static let isAudio = JSONValue.chosen("type", among: ["audio"])
   private static let hasSound = JSONValue.all(
     .requires("sound"), ["properties": ["sound": ["const": .boolean(true)]]])
   private static func clips(_ clip: JSONValue) -> JSONValue { ["properties": ["clips": ["items": clip]]] }
 
   /// A track of any type.
   static let schema = JSONValue.when(
-    .all(.requires("type"), .has("type", among: [MediaType.metadata.rawValue])),
+    .chosen("type", among: [MediaType.metadata.rawValue]),
     then: MetadataTrackKeys.table.reference,
     else: .when(
-      .all(.requires("type"), .has("type", among: [MediaType.subtitle.rawValue])),
+      .chosen("type", among: [MediaType.subtitle.rawValue]),
       then: SubtitleTrackKeys.table.reference, else: table.reference))
 }
 

@@ -59,7 +59,7 @@ enum TransitionKeys {
   }
   /// What slides has no diagonal directions.
   private static let straight = JSONValue.when(
-    .all(.requires("kind"), .has("kind", among: ["slide", "push"])),
+    .chosen("kind", among: ["slide", "push"]),
     then: .has("direction", among: SlideDirection.allCases.map(\.rawValue)))
 
   /// Between tracks.
