@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// The documents of tests, kept in the file that `SHEAF_TESTED_DOCUMENTS` names, each on a line as a JSON string. Without
-/// the variable none are kept.
+/// The documents of tests, kept in the file that `SHEAF_TESTED_DOCUMENTS` names, each on a line as a JSON string.
+/// Without the variable none are kept.
 enum TestedDocuments {
   private static let file = Mutex<FileHandle?>(
     ProcessInfo.processInfo.environment["SHEAF_TESTED_DOCUMENTS"].flatMap { path in
