@@ -7,7 +7,7 @@ RELEASE := .build/release
 SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
 C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 
-.PHONY: setup build release release-local demo gallery test page-test quick lint format bench chaos exactness clean
+.PHONY: setup build release release-local demo reference gallery test page-test quick lint format bench chaos exactness clean
 
 setup: ## install the system packages that are missing
 	@scripts/install-packages build test
@@ -29,12 +29,16 @@ demo: release-local ## render Examples/first-film.json and print the path of the
 	$(RELEASE)/sheaf render Examples/first-film.json -o $(FILM)
 	@echo "The film: $(abspath $(FILM))"
 
+reference: ## write docs/document.schema.json and the tables of docs/document.md from the declarations of keys
+	SHEAF_TEST_ROOMS=EditDocument swift build --product sheafPackageTests
+	SHEAF_RECORD_REFERENCE=1 swift test --skip-build --disable-xctest --filter '^EditDocumentTests\.SchemaTests'
+
 gallery: release-local ## render the pictures of docs/gallery.md again
 	@scripts/install-packages test
 	scripts/gallery
 
 test: setup ## every test, with a throwaway PostgreSQL; T=Segmenter: those of one room
-	@scripts/http-tools # what tests of the HTTP API and of the page need, from PyPI
+	@scripts/http-tools # what tests of the HTTP API, of the page and of the schema need, from PyPI
 	swift build --product sheaf
 	swift build --product sheaf-worker
 	swift build --product sheaf-server
@@ -84,11 +88,16 @@ chaos: release ## the example film on farms on which something fails, as a table
 	SHEAF_MUTANTS=$(or $(MUTANTS),100000) SHEAF_SEED=$(or $(SEED),1) \
 	  .build/debug/sheafPackageTests.xctest --testing-library swift-testing --filter '^CoordinatorTests\.MutantTests'
 
-exactness: release-local ## every frame and sample of films cut from 600 kinds of files, films of every codec, container and cadence, then the time of probing, as tables; SEED=n
+exactness: release-local ## every frame and sample of films cut from 600 kinds of files, films of every codec, container and cadence, documents that are changed at random, then the time of probing, as tables; SEED=n MUTANTS=n
 	@scripts/install-packages test
 	swift build --product sheafPackageTests
 	SHEAF_EXACTNESS=$(or $(SEED),1) swift test --skip-build --disable-xctest \
 	  --filter '^(ExactnessTests\.WholeAttack|FarmTests\.RealMediaTests)'
+	scripts/http-tools
+	SHEAF_TESTED_DOCUMENTS=.build/tested-documents swift test --skip-build --disable-xctest \
+	  --filter '^EditDocumentTests\.'
+	SHEAF_KEPT_DOCUMENTS=.build/tested-documents SHEAF_MUTANTS=$(or $(MUTANTS),10000) SHEAF_SEED=$(or $(SEED),1) \
+	  swift test --skip-build --disable-xctest --filter '^EditDocumentTests\.SchemaTests'
 	Tests/Cells/run
 	Benchmarks/probe
 

@@ -233,7 +233,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "EditDocumentTests", dependencies: ["EditDocument", "CompositionModel", "TestEdits", "TestPrograms"],
-      swiftSettings: strict),
+      exclude: ["validate-documents"], swiftSettings: strict),
     .testTarget(
       name: "SegmenterTests",
       dependencies: ["Segmenter", "RenderTasks", "CompositionModel", "TestPrograms"],

@@ -11,12 +11,11 @@ enum ArtworkEntry: Sendable {
 
 extension DocumentReader {
   /// Reads `export.artwork`.
-  mutating func artwork(_ value: JSONValue?) -> ArtworkEntry {
-    guard let value else { return .carried }
+  mutating func artwork(_ value: JSONValue) -> ArtworkEntry? {
     switch value.content {
     case .boolean(false): break
     case .string: return asset(value).map { .asset($0) } ?? .omitted
-    default: problems.add(value.pointer, "\(value.shown) should be the name of an asset, or false")
+    default: problems.addShape(value.pointer, "\(value.shown) should be the name of an asset, or false")
     }
     return .omitted
   }

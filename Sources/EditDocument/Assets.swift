@@ -12,7 +12,7 @@ extension DocumentReader {
   mutating func assets(_ value: JSONValue?) -> [AssetEntry] {
     var assets: [AssetEntry] = []
     for (id, value) in members(value, "paths by name, such as {\"beach\": \"media/beach.mov\"}") {
-      if id.isEmpty { problems.add(value.pointer, "an asset needs a name that is not empty") }
+      if id.isEmpty { problems.addShape(value.pointer, "an asset needs a name that is not empty") }
       guard let path = name(value, "an asset's path") else {
         names.damagedAssets.insert(id)
         continue

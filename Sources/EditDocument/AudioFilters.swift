@@ -20,7 +20,7 @@ extension DocumentReader {
   mutating func audioFilters(_ value: JSONValue?) -> [AudioFilterEntry] {
     let items = items(value, "filters of sound, such as {\"kind\": \"highPass\", \"frequency\": 80}")
     if let value, items.count > AudioFilterEntry.greatestCount {
-      problems.add(value.pointer, "\(items.count) filters; at most \(AudioFilterEntry.greatestCount) are allowed")
+      problems.addShape(value.pointer, "\(items.count) filters; at most \(AudioFilterEntry.greatestCount) are allowed")
       return []
     }
     return items.compactMap { audioFilter($0) }
@@ -35,19 +35,12 @@ extension DocumentReader {
       }
       return nil
     }
-    let kind: AudioFilterKind? = choice(written.value, "kind of filter of sound")
-    guard let kind else { return nil }
-    let noun = "a filter '\(kind.rawValue)'"
-    let keys = ["kind"] + kind.parameters.map(\.key)
-    guard let fields = fields(value, noun, keys: keys, instead: AudioFilterEntry.instead) else { return nil }
+    guard let kind = AudioFilterTables.kind.form.read(&self, written.value), let table = AudioFilterTables.tables[kind],
+      let keys = AudioFilterTables.parameters[kind]
+    else { return nil }
     let found = problems.count
-    var values: [Double] = []
-    for parameter in kind.parameters {
-      let written = parameter.standard == nil ? required(fields, parameter.key, noun) : fields[parameter.key]
-      let isLevel = AudioFilterKind.levels.contains(parameter.key)
-      let value = isLevel ? decibels(written, in: parameter.range) : number(written, in: parameter.range)
-      values.append(value ?? parameter.standard ?? 0)
-    }
+    guard let fields = fields(value, table) else { return nil }
+    let values = zip(keys, kind.parameters).map { key, parameter in read(fields, key) ?? parameter.standard ?? 0 }
     guard problems.count == found else { return nil }
     return AudioFilterEntry(filter: AudioFilter(kind, values), pointer: fields.pointer)
   }

@@ -7,7 +7,6 @@ struct AudioMixEntry: Sendable {
 
   /// The member of `audioMix` that is no track, unless a track has this name.
   static let loudnessKey = "loudness"
-  static let loudnessKeys = ["target", "truePeak"]
   static let loudnessInstead = [
     "lufs": "did you mean 'target'?", "integrated": "did you mean 'target'?", "peak": "did you mean 'truePeak'?",
     "tp": "did you mean 'truePeak'?", "volume": "no track is named 'loudness'; it is the loudness of the whole film",
@@ -27,13 +26,11 @@ struct TrackMixEntry: Sendable {
   var ducking: Ducking?
   var pointer: JSONPointer
 
-  static let keys = ["volume", "pan", "filters", "duck"]
   static let instead = [
     "gain": "did you mean 'volume'?", "ramps": "did you mean 'volume'?", "balance": "did you mean 'pan'?",
     "ducking": "did you mean 'duck'?", "sidechain": "did you mean 'duck'?", "taps": "did you mean 'filters'?",
     "pitch": "'pitch' is a key of tracks and clips",
   ]
-  static let duckingKeys = ["under", "by", "threshold", "attack", "hold", "release"]
   static let duckingInstead = [
     "track": "did you mean 'under'?", "key": "did you mean 'under'?", "amount": "did you mean 'by'?",
     "gain": "did you mean 'by'?", "depth": "did you mean 'by'?",
@@ -42,9 +39,9 @@ struct TrackMixEntry: Sendable {
 
 extension RampEntry.Quantity {
   /// 1 leaves the samples as they are.
-  static let volume = Self(key: "volume", range: 0...10, notYet: [], hasDecibels: true)
+  static let volume = Self(key: "volume", range: 0...10, hasDecibels: true)
   /// 0 leaves the samples as they are.
-  static let pan = Self(key: "pan", range: -1...1, notYet: [])
+  static let pan = Self(key: "pan", range: -1...1)
 }
 
 extension DocumentReader {
@@ -53,32 +50,33 @@ extension DocumentReader {
     var mix = AudioMixEntry()
     for (track, value) in members(value, "volumes by track, such as {\"music\": \"-6dB\"}") {
       if track == AudioMixEntry.loudnessKey, names.tracks[track] == nil {
-        mix.loudness = loudness(value)
+        mix.loudness = within(value, AudioMixKeys.loudness) { $0.loudness(value) }
         continue
       }
       checkTrack(track, .audio, at: value.pointer)
-      mix.tracks.append(trackMix(track, value))
+      mix.tracks.append(
+        track == AudioMixEntry.loudnessKey
+          ? within(value, AudioMixKeys.loudness) { $0.trackMix(track, value) } : trackMix(track, value))
     }
     checkDucking(mix.tracks)
     return mix
   }
 
-  private mutating func trackMix(_ track: TrackID, _ value: JSONValue) -> TrackMixEntry {
+  mutating func trackMix(_ track: TrackID, _ value: JSONValue) -> TrackMixEntry {
     var entry = TrackMixEntry(track: track, pointer: value.pointer)
     switch value.content {
     case .number, .string: entry.volume = mixRamps(value, of: .volume)
     case .object:
-      guard let fields = fields(value, "a track's mix", keys: TrackMixEntry.keys, instead: TrackMixEntry.instead)
-      else { return entry }
+      guard let fields = fields(value, AudioMixKeys.trackTable) else { return entry }
       entry.volume = mixRamps(fields["volume"], of: .volume)
       entry.pan = mixRamps(fields["pan"], of: .pan)
-      entry.filters = audioFilters(fields["filters"])
+      entry.filters = read(fields, AudioMixKeys.filters) ?? []
       entry.ducking = fields["duck"].flatMap { ducking($0, of: track) }
     case .array: (entry.volume, entry.pan) = volumesAndPans(value)
     case .boolean, .null:
-      problems.add(
+      problems.addShape(
         value.pointer,
-        "\(value.shown) should be a volume, ramps or an object with the keys \(list(TrackMixEntry.keys)); "
+        "\(value.shown) should be a volume, ramps or an object with the keys \(list(AudioMixKeys.trackTable.keyNames)); "
           + DocumentReader.volumes(RampEntry.Quantity.volume.range))
     }
     return entry
@@ -92,7 +90,7 @@ extension DocumentReader {
       return number(value, of: quantity).map {
         [RampEntry(place: .at(.seconds(.zero)), from: $0, to: $0, pointer: value.pointer)]
       } ?? []
-    default: return ramps(value, of: quantity)
+    default: return ramps(value, of: quantity, quantity.hasDecibels ? RampTables.volume : RampTables.pan)
     }
   }
 
@@ -100,9 +98,7 @@ extension DocumentReader {
   private mutating func volumesAndPans(_ value: JSONValue) -> (volume: [RampEntry], pan: [RampEntry]) {
     var (volumes, pans): ([RampEntry], [RampEntry]) = ([], [])
     for item in items(value, "ramps") {
-      let keys = RampEntry.keys + [RampEntry.Quantity.volume.key, RampEntry.Quantity.pan.key]
-      guard let fields = fields(item, "a ramp of volume or pan", keys: keys) else { continue }
-      if !fields.has(RampEntry.Quantity.pan.key) { _ = required(fields, "volume", "a ramp of volume") }
+      guard let fields = fields(item, RampTables.mix) else { continue }
       let time = rampTime(fields, mayBeNegative: false)
       func ramp(_ quantity: RampEntry.Quantity, _ reader: inout DocumentReader) -> RampEntry? {
         guard fields.has(quantity.key), let values = reader.rampNumbers(fields, of: quantity), let time else {
@@ -118,19 +114,15 @@ extension DocumentReader {
   }
 
   private mutating func ducking(_ value: JSONValue, of track: TrackID) -> Ducking? {
-    let noun = "'duck'"
-    guard
-      let fields = fields(
-        value, noun, keys: TrackMixEntry.duckingKeys, instead: TrackMixEntry.duckingInstead)
-    else { return nil }
     let found = problems.count
+    guard let fields = fields(value, DuckKeys.table) else { return nil }
     var levels = DuckingLevels()
-    levels.by = decibels(fields["by"], in: -60...0) ?? levels.by
-    levels.threshold = decibels(fields["threshold"], in: -80...0) ?? levels.threshold
-    levels.attack = number(fields["attack"], in: 0...10) ?? levels.attack
-    levels.hold = number(fields["hold"], in: 0...10) ?? levels.hold
-    levels.release = number(fields["release"], in: 0...30) ?? levels.release
-    guard let written = required(fields, "under", noun), let under = string(written) else { return nil }
+    levels.by = read(fields, DuckKeys.by) ?? levels.by
+    levels.threshold = read(fields, DuckKeys.threshold) ?? levels.threshold
+    levels.attack = read(fields, DuckKeys.attack) ?? levels.attack
+    levels.hold = read(fields, DuckKeys.hold) ?? levels.hold
+    levels.release = read(fields, DuckKeys.release) ?? levels.release
+    guard let written = fields["under"], let under = read(fields, DuckKeys.under) else { return nil }
     if under == track {
       problems.add(written.pointer, "a track cannot be lowered under itself")
     } else {
@@ -162,13 +154,10 @@ extension DocumentReader {
     }
   }
 
-  private mutating func loudness(_ value: JSONValue) -> LoudnessTarget? {
-    guard
-      let fields = fields(
-        value, "'loudness'", keys: AudioMixEntry.loudnessKeys, instead: AudioMixEntry.loudnessInstead)
-    else { return nil }
-    let target = number(required(fields, "target", "'loudness'"), in: AudioMixEntry.targets)
-    let truePeak = decibels(fields["truePeak"], in: AudioMixEntry.truePeaks) ?? -1
+  mutating func loudness(_ value: JSONValue) -> LoudnessTarget? {
+    guard let fields = fields(value, LoudnessKeys.table) else { return nil }
+    let target = read(fields, LoudnessKeys.target)
+    let truePeak = read(fields, LoudnessKeys.truePeak) ?? -1
     return target.map { LoudnessTarget(target: $0, truePeak: truePeak) }
   }
 }

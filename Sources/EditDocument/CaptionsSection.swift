@@ -28,11 +28,6 @@ struct CaptionsEntry: Sendable {
   var styleKeys: [String]
   var pointer: JSONPointer
 
-  static let keys = ["asset", "as", "use", "at"]
-  static let keysOfStyle = [
-    "font", "bold", "italic", "size", "color", "outline", "outlineColor", "anchor", "margin", "sideMargin",
-  ]
-  static let keysOfTracks = TrackLabel.keys + ["default"]
   static let instead = [
     "file": "did you mean 'asset'?", "src": "did you mean 'asset'?", "path": "did you mean 'asset'?",
     "start": "did you mean 'at'?", "offset": "did you mean 'at'?", "delay": "did you mean 'at'?",
@@ -41,7 +36,7 @@ struct CaptionsEntry: Sendable {
     "marginx": "did you mean 'sideMargin'?", "horizontalmargin": "did you mean 'sideMargin'?",
     "marginl": "did you mean 'sideMargin'?", "marginr": "did you mean 'sideMargin'?",
     "marginv": "did you mean 'margin'?", "marginy": "did you mean 'margin'?",
-    "style": "the keys of the style are \(CaptionsEntry.keysOfStyle.joined(separator: ", "))",
+    "style": "the keys of the style are \(list(CaptionKeys.style))",
   ]
 
   /// The most captions of a film, drawn and carried together.
@@ -73,7 +68,7 @@ extension DocumentReader {
   mutating func captions(_ value: JSONValue?) -> [CaptionsEntry] {
     let written = items(value, "captions")
     if let value, written.count > CaptionsEntry.greatestCount {
-      problems.add(
+      problems.addShape(
         value.pointer, "\(written.count) captions; a film has at most \(CaptionsEntry.greatestCount) of them")
       return []
     }
@@ -81,44 +76,28 @@ extension DocumentReader {
   }
 
   private mutating func caption(_ value: JSONValue) -> CaptionsEntry? {
-    guard
-      let fields = fields(
-        value, "captions", keys: CaptionsEntry.keys + CaptionsEntry.keysOfStyle + CaptionsEntry.keysOfTracks,
-        instead: CaptionsEntry.instead)
-    else { return nil }
-    let use: CaptionsEntry.Use? = choice(fields["as"], "use of captions")
+    guard let fields = fields(value, CaptionKeys.table) else { return nil }
     var entry = CaptionsEntry(
-      asset: asset(required(fields, "asset", "captions")), use: use ?? .picture,
-      at: time(fields["at"], mayBeNegative: true),
-      styleKeys: CaptionsEntry.keysOfStyle.filter { fields.has($0) }, pointer: value.pointer)
-    entry.part = range(fields["use"])
-    entry.font = name(fields["font"], "a font")
-    entry.isBold = boolean(fields["bold"]) ?? false
-    entry.isItalic = boolean(fields["italic"]) ?? false
-    entry.size = number(fields["size"], in: OverlayEntry.fontSizes)
-    entry.color = color(fields["color"])
-    entry.outline = number(fields["outline"], in: TextStyleKeys.outlines)
-    entry.outlineColor = color(fields["outlineColor"])
-    entry.anchor = choice(fields["anchor"], "anchor")
-    entry.margin = integer(fields["margin"], in: CaptionsEntry.margins)
-    entry.sideMargin = integer(fields["sideMargin"], in: CaptionsEntry.margins)
+      asset: read(fields, CaptionKeys.asset), use: read(fields, CaptionKeys.use) ?? .picture,
+      at: read(fields, CaptionKeys.at), styleKeys: CaptionKeys.style.filter { fields.has($0) }, pointer: value.pointer)
+    entry.part = read(fields, CaptionKeys.part)
+    entry.font = read(fields, CaptionKeys.font)
+    entry.isBold = read(fields, CaptionKeys.bold) ?? false
+    entry.isItalic = read(fields, CaptionKeys.italic) ?? false
+    entry.size = read(fields, CaptionKeys.size)
+    entry.color = read(fields, CaptionKeys.color)
+    entry.outline = read(fields, CaptionKeys.outline)
+    entry.outlineColor = read(fields, CaptionKeys.outlineColor)
+    entry.anchor = read(fields, CaptionKeys.anchor)
+    entry.margin = read(fields, CaptionKeys.margin)
+    entry.sideMargin = read(fields, CaptionKeys.sideMargin)
     entry.track = captionTrack(fields)
-    let foreign = entry.use == .picture ? CaptionsEntry.keysOfTracks : CaptionsEntry.keysOfStyle
-    if use != nil || !fields.has("as") {
-      for key in foreign where fields.has(key) {
-        problems.add(
-          fields.pointer.key(key),
-          entry.use == .picture
-            ? "'\(key)' is for captions that are a track of the output: \"as\": \"track\""
-            : "'\(key)' is for captions that are drawn; a player decides how a track looks")
-      }
-    }
     return entry
   }
 
   /// Reads `language`, `title` and `default`.
   mutating func captionTrack(_ fields: Fields) -> CaptionTrack {
-    CaptionTrack(label: trackLabel(fields) ?? TrackLabel(), isDefault: boolean(fields["default"]) ?? false)
+    CaptionTrack(label: trackLabel(fields) ?? TrackLabel(), isDefault: read(fields, CaptionKeys.isDefault) ?? false)
   }
 }
 

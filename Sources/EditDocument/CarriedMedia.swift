@@ -26,7 +26,7 @@ extension DocumentReader {
     }
     if case .boolean(let isCarried) = value.content { return isCarried ? Set(CarriedKind.allCases) : [] }
     guard case .array = value.content else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) should be true, false, or an array of \(list(CarriedKind.allCases.map(\.rawValue)))")
       return nil

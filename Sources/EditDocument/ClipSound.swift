@@ -10,8 +10,6 @@ struct ClipSoundEntry: Sendable {
   var filters: [AudioFilterEntry] = []
   var layout: SpeakerLayout?
 
-  static let keys = ["pitch", "track", "language", "layout", "pan", "audioFilters"]
-
   /// Which of an asset's audio tracks is heard.
   enum TrackChoice: Sendable {
     /// By its number among the asset's audio tracks, from 0.
@@ -30,29 +28,26 @@ extension DocumentReader {
   mutating func clipSound(_ fields: Fields, hasSound: Bool) -> ClipSoundEntry {
     var entry = ClipSoundEntry()
     guard hasSound else {
-      for key in ClipSoundEntry.keys where fields.has(key) {
-        problems.add(
+      for key in ClipKeys.table.keyNames(ofKind: "sound") where fields.has(key) {
+        problems.addShape(
           fields.pointer.key(key),
           "'\(key)' is for sound, which this track does not have: give the track \"sound\": true")
       }
       if let sound = fields["sound"], case .string("keep") = sound.content {
-        problems.add(sound.pointer, "this track has no sound to keep: give the track \"sound\": true")
+        problems.addShape(sound.pointer, "this track has no sound to keep: give the track \"sound\": true")
       }
       return entry
     }
-    entry.pitch = choice(fields["pitch"], "pitch algorithm")
-    if let number = integer(fields["track"], in: ClipSoundEntry.numbers) { entry.choice = .number(number) }
-    if let language = language(fields["language"]) {
-      if let track = fields["track"] {
-        problems.add(track.pointer, "a clip has 'track' or 'language', not both")
-        entry.choice = nil
-      } else {
-        entry.choice = .language(language)
-      }
+    entry.pitch = read(fields, ClipKeys.pitch)
+    if let number = read(fields, ClipKeys.track) { entry.choice = .number(number) }
+    if let language = read(fields, ClipKeys.language) { entry.choice = .language(language) }
+    if fields.has("language"), let track = fields["track"] {
+      problems.addShape(track.pointer, "a clip has 'track' or 'language', not both")
+      entry.choice = nil
     }
-    entry.layout = choice(fields["layout"], "layout")
+    entry.layout = read(fields, ClipKeys.layout)
     entry.pan = clipPan(fields["pan"])
-    entry.filters = audioFilters(fields["audioFilters"])
+    entry.filters = read(fields, ClipKeys.audioFilters) ?? []
     return entry
   }
 
@@ -60,7 +55,7 @@ extension DocumentReader {
   private mutating func clipPan(_ value: JSONValue?) -> [RampEntry] {
     guard let value else { return [] }
     if case .array = value.content {
-      return ramps(value, of: RampEntry.Quantity(key: "value", range: RampEntry.Quantity.pan.range, notYet: []))
+      return ramps(value, of: .value(RampEntry.Quantity.pan.range), RampTables.value)
     }
     return number(value, in: RampEntry.Quantity.pan.range).map {
       [RampEntry(place: .at(.seconds(.zero)), from: $0, to: $0, pointer: value.pointer)]

@@ -15,9 +15,6 @@ struct ClipTransitionEntry: Sendable {
   /// No problem makes its duration uncertain.
   var timesAreKnown = false
 
-  static let keys = ["duration"] + TransitionStyleEntry.keys
-  /// Between clips of an audio track there are cross-fades.
-  static let keysOfAudio = ["duration", "kind"]
   static let instead = [
     "type": "did you mean 'kind'?", "name": "did you mean 'kind'?", "length": "did you mean 'duration'?",
     "over": "did you mean 'duration'?", "colour": "did you mean 'color'?",
@@ -34,6 +31,7 @@ extension DocumentReader {
     guard let value else { return nil }
     var entry = ClipTransitionEntry(pointer: value.pointer, durationPointer: value.pointer)
     let found = problems.count
+    let table = type == .video ? TransitionKeys.clipTable : TransitionKeys.audioTable
     switch value.content {
     case .number:
       entry.duration = time(value)
@@ -43,18 +41,18 @@ extension DocumentReader {
       entry.timesAreKnown = problems.count == found
     case .string:
       entry.timesAreKnown = true
-      entry.style = style(Fields(pointer: value.pointer, members: ["kind": value]), type)
+      // A name alone is short for an object with it.
+      let object = JSONValue(content: .object([("kind", value)]), pointer: value.pointer, offset: value.offset)
+      if let fields = fields(object, table) { entry.style = style(fields, type) }
     case .object:
-      let keys = type == .video ? ClipTransitionEntry.keys : ClipTransitionEntry.keysOfAudio
-      let noun = type == .video ? "a transition" : "a transition of an audio track"
-      guard let fields = fields(value, noun, keys: keys, instead: ClipTransitionEntry.instead) else { return entry }
-      entry.duration = time(fields["duration"])
+      guard let fields = fields(value, table) else { return entry }
+      entry.duration = read(fields, TransitionKeys.duration)
       entry.durationPointer = fields["duration"]?.pointer ?? value.pointer
       entry.timesAreKnown = problems.count == found
       entry.style = style(fields, type)
     default:
       let names = list(TransitionKind.Name.allCases.map(\.rawValue))
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) should be the duration of a dissolve, such as 1, a kind (\(names)), or an object with 'kind' and "
           + "'duration'")

@@ -40,14 +40,6 @@ struct ClipEntry: Sendable {
   /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
   var timesAreKnown = false
 
-  static let keys =
-    ["asset", "use", "at", "duration", "speed", "reverse", "until", "loop", "transition"] + ClipSoundEntry.keys
-    + keysOfVideo
-  /// The keys of clips on video tracks only.
-  static let keysOfVideo = [
-    "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps", "filters", "deinterlace",
-    "alpha", "freeze", "sound",
-  ]
   static let instead = [
     "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
     "in": "the part of the asset is 'use'", "out": "the part of the asset is 'use'",
@@ -84,14 +76,12 @@ extension DocumentReader {
   mutating func clip(_ value: JSONValue, _ type: MediaType, hasSound: Bool) -> ClipEntry {
     let found = problems.count
     var clip = ClipEntry(pointer: value.pointer)
-    guard
-      let fields = fields(value, "a clip", keys: ClipEntry.keys, instead: ClipEntry.instead)
-    else { return clip }
-    clip.asset = asset(required(fields, "asset", "a clip"))
-    clip.use = range(fields["use"])
-    clip.at = time(fields["at"])
-    clip.duration = time(fields["duration"])
-    let loops = boolean(fields["loop"]) ?? false
+    guard let fields = fields(value, ClipKeys.table) else { return clip }
+    clip.asset = read(fields, ClipKeys.asset)
+    clip.use = read(fields, ClipKeys.use)
+    clip.at = read(fields, ClipKeys.at)
+    clip.duration = read(fields, ClipKeys.duration)
+    let loops = read(fields, ClipKeys.loop) ?? false
     clip.loops = loops
     (clip.speed, clip.retiming) = retiming(fields, loops: loops)
     if fields.has("duration"), let speed = fields["speed"], clip.retiming.speed.isEmpty, clip.retiming.isKnown {
@@ -99,27 +89,24 @@ extension DocumentReader {
       if !loops { problems.add(speed.pointer, "a clip has 'speed' or 'duration', not both") }
     }
     clip.until = until(fields["until"])
-    if fields.has("duration"), let until = fields["until"] {
-      problems.add(until.pointer, "a clip has 'until' or 'duration', not both")
-    }
     clip.timesAreKnown = problems.count == found
     clip.transition = clipTransition(fields["transition"], type)
     if let transition = clip.transition, !transition.timesAreKnown { clip.timesAreKnown = false }
     clip.sound = clipSound(fields, hasSound: hasSound)
     if type == .video {
-      clip.fit = choice(fields["fit"], "fit") ?? .contain
-      clip.opacity = number(fields["opacity"], in: 0...1) ?? 1
-      (clip.geometry, clip.ramps) = geometry(fields)
-      clip.blendMode = blendMode(fields["blendMode"])
+      clip.fit = read(fields, LayerKeys.fit) ?? .contain
+      clip.opacity = read(fields, LayerKeys.opacity) ?? 1
+      (clip.geometry, clip.ramps) = geometry(fields, ramps: RampTables.clip)
+      clip.blendMode = read(fields, LayerKeys.blendMode) ?? nil
       clip.setsBlendMode = fields.has("blendMode")
-      clip.mask = mask(fields["mask"])
-      clip.filters = filters(fields["filters"])
-      clip.deinterlace = deinterlacing(fields["deinterlace"])
-      clip.alpha = alpha(fields["alpha"])
+      clip.mask = read(fields, LayerKeys.mask)
+      clip.filters = read(fields, ClipKeys.filters) ?? []
+      clip.deinterlace = read(fields, ClipKeys.deinterlace) ?? nil
+      clip.alpha = read(fields, ClipKeys.alpha) ?? nil
     } else {
-      for key in ClipEntry.keysOfVideo where fields.has(key) {
+      for key in ClipKeys.table.keyNames(ofKind: "video") where fields.has(key) {
         let instead = !["opacity", "ramps"].contains(key) ? "" : "; the volume of a track is set in 'audioMix'"
-        problems.add(fields.pointer.key(key), "'\(key)' is for clips of video tracks\(instead)")
+        problems.addShape(fields.pointer.key(key), "'\(key)' is for clips of video tracks\(instead)")
       }
     }
     return clip
@@ -139,13 +126,12 @@ extension DocumentReader {
   }
 
   /// `true`, `false` or `"auto"`. Nil, the default, is `"auto"`.
-  fileprivate mutating func deinterlacing(_ value: JSONValue?) -> Deinterlacing? {
-    guard let value else { return nil }
+  mutating func deinterlacing(_ value: JSONValue) -> Deinterlacing? {
     switch value.content {
     case .boolean(let isOn): return isOn ? .always : .never
     case .string("auto"): return nil
     default:
-      problems.add(value.pointer, "\(value.shown) should be true, false or \"auto\"")
+      problems.addShape(value.pointer, "\(value.shown) should be true, false or \"auto\"")
       return nil
     }
   }

@@ -14,7 +14,6 @@ public struct CompositorUse: Sendable, Hashable {
 
 /// What a document says of a compositor: in an instruction, or in a transition of the kind `custom`.
 enum CompositorEntry {
-  static let keys = ["name", "parameters", "metadata"]
   /// The most bytes of a compositor's parameters. Every segment's task has them.
   static let greatestParameters = 16 << 10
 }
@@ -40,33 +39,32 @@ extension Document {
 extension DocumentReader {
   /// The compositor of an instruction.
   mutating func compositor(_ value: JSONValue?) -> CustomCompositor? {
-    guard let value, let fields = fields(value, "a compositor", keys: CompositorEntry.keys) else { return nil }
-    return compositor(fields, "a compositor")
+    guard let value, let fields = fields(value, CompositorKeys.table) else { return nil }
+    return compositor(fields)
   }
 
   /// The compositor that `name` and `parameters` of an object describe.
-  mutating func compositor(_ fields: Fields, _ noun: String) -> CustomCompositor? {
-    let name = compositorName(required(fields, "name", noun))
-    let parameters = parameters(fields["parameters"])
-    let metadata = items(fields["metadata"], "the names of metadata tracks").compactMap { metadataReference($0) }
+  mutating func compositor(_ fields: Fields) -> CustomCompositor? {
+    let name = read(fields, CompositorKeys.name)
+    let parameters = fields.has("parameters") ? read(fields, CompositorKeys.parameters) : "{}"
+    let metadata = read(fields, CompositorKeys.metadata) ?? []
     guard let name, let parameters else { return nil }
     var compositor = CustomCompositor(name: name, parameters: parameters)
     if !metadata.isEmpty { compositor.metadata = metadata }
     return compositor
   }
 
-  private mutating func compositorName(_ value: JSONValue?) -> String? {
-    guard let value, let name = string(value) else { return nil }
+  mutating func compositorName(_ value: JSONValue) -> String? {
+    guard let name = string(value) else { return nil }
     if CustomCompositor.isName(name) { return name }
-    problems.add(
+    problems.addShape(
       value.pointer, "\(value.shown) is not the name of a compositor: 1 to 40 ASCII letters, digits and '-', '_', '.'")
     return nil
   }
 
-  private mutating func parameters(_ value: JSONValue?) -> String? {
-    guard let value else { return "{}" }
+  mutating func parameters(_ value: JSONValue) -> String? {
     guard case .object = value.content else {
-      problems.add(value.pointer, "\(value.shown) should be an object: the parameters of the compositor")
+      problems.addShape(value.pointer, "\(value.shown) should be an object: the parameters of the compositor")
       return nil
     }
     let text = value.canonicalText

@@ -44,7 +44,7 @@ extension DocumentReader {
   mutating func volume(_ value: JSONValue?, in range: ClosedRange<Double>) -> Double? {
     guard let value, case .string(let text) = value.content else { return number(value, in: range) }
     guard let decibels = Decibels.number(text) else {
-      problems.add(value.pointer, "\(value.shown) is not a volume: \(Self.volumes(range))")
+      problems.addShape(value.pointer, "\(value.shown) is not a volume: \(Self.volumes(range))")
       return nil
     }
     let volume = Decibels.volume(decibels)

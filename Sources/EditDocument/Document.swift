@@ -5,11 +5,14 @@ public import CompositionModel
 /// Each section of the document has a file here, with the section's keys, its entry (the section as written), its
 /// reader and its lowering. To add a key:
 ///
-/// 1. Add it to the `keys` of its section's entry, and take it out of `notYet` if it is there.
-/// 2. Add a property to the entry, and read it in the section's `DocumentReader` extension.
-/// 3. Lower it, with its problems, in the section's `Lowering` extension.
-/// 4. Add a property to the model type that carries it to the planner.
-/// 5. Describe it in `docs/document.md`, and test it.
+/// 1. Declare it in the section's table (`…Tables.swift`), with its form, its default and its meaning: the reader's checks,
+///    the JSON Schema and the row of the reference follow. Take it out of `notYet` if it is there.
+/// 2. Add a property to the section's entry, read it in the `DocumentReader` extension with `read(fields, key)`, and
+///    lower it, with its problems, in the `Lowering` extension.
+/// 3. Test it.
+/// 4. `make reference` writes its row in `docs/document.md` and `docs/document.schema.json`; show it in an example.
+///
+/// A key that no property of the model carries yet needs one that does.
 public struct Document: Sendable {
   /// The problems that were found while reading. Empty in a document that `parse` returned.
   public let problems: [Problem]
@@ -31,7 +34,6 @@ public struct Document: Sendable {
   let placeholders: [Placeholder]
   let problemList: ProblemList
 
-  static let keys = ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "captions", "export"]
   static let instead = [
     "clips": "clips are listed in a track of 'tracks'", "version": "did you mean 'sheaf'?",
     "output": "did you mean 'export'?", "subtitles": "did you mean 'captions'?",
@@ -134,20 +136,16 @@ extension DocumentReader {
   mutating func document(_ value: JSONValue) -> Document? {
     guard
       let fields = fields(
-        value, "a document", keys: Document.keys, instead: Document.instead,
+        value, DocumentKeys.table,
         elsewhere: [
-          ("'videoComposition'", VideoCompositionEntry.keys), ("'export'", ExportEntry.keys),
-          ("'video' of 'export'", VideoEntry.keys),
+          ("'videoComposition'", VideoCompositionKeys.table.keyNames), ("'export'", ExportKeys.table.keyNames),
+          ("'video' of 'export'", VideoKeys.table.keyNames),
         ])
     else { return nil }
-    if let version = required(fields, "sheaf", "a document", example: #""sheaf": 1"#) {
-      if case .number("1") = version.content {
-      } else {
-        problems.add(version.pointer, "\(version.shown) is not a version that this Sheaf reads; it reads 1")
-      }
-    }
+    _ = read(fields, DocumentKeys.version)
+    _ = read(fields, DocumentKeys.schema)
     let assets = assets(fields["assets"])
-    let (tracks, subtitleTracks) = tracks(required(fields, "tracks", "a document"))
+    let (tracks, subtitleTracks) = tracks(fields["tracks"])
     let metadataTracks = metadataTracks
     let timesAreKnown = fields.has("tracks") && names.tracksAreKnown && tracks.allSatisfy(\.timesAreKnown)
     let videoComposition = videoComposition(fields["videoComposition"], at: fields.pointer.key("videoComposition"))

@@ -56,7 +56,7 @@ struct DocumentReader {
   ) -> Fields? {
     guard case .object(let members) = value.content else {
       let possible = listed(keys, of: noun, at: value.pointer, " with the keys")
-      problems.add(
+      problems.addShape(
         value.pointer, "\(value.shown) is not \(noun): an object\(possible)\(alternative) should be here")
       return nil
     }
@@ -65,13 +65,13 @@ struct DocumentReader {
       if keys.contains(key) {
         legal[key] = member
       } else if notYet.contains(key) {
-        problems.add(
+        problems.addShape(
           member.pointer, "'\(key)' is part of the document's language but this version cannot render it yet")
       } else {
         let possible = listed(keys, of: noun, at: member.pointer, "; the keys of \(noun) are")
         let place = elsewhere.first { $0.keys.contains(key) }
         let hint = (instead[key.lowercased()] ?? place.map { "'\(key)' is a key of \($0.noun)" }).map { " (\($0))" }
-        problems.add(
+        problems.addShape(
           member.pointer,
           "unknown key '\(key.shortened)'\(hint ?? suggestion(for: key, among: keys))\(possible)")
       }
@@ -94,7 +94,7 @@ struct DocumentReader {
   /// - Parameter example: The key as it may be written, where a newcomer cannot guess that.
   mutating func required(_ fields: Fields, _ key: String, _ noun: String, example: String? = nil) -> JSONValue? {
     if let value = fields[key] { return value }
-    problems.add(fields.pointer, "\(noun) needs '\(key)'" + (example.map { ", such as \($0)" } ?? ""))
+    problems.addShape(fields.pointer, "\(noun) needs '\(key)'" + (example.map { ", such as \($0)" } ?? ""))
     return nil
   }
 
@@ -102,7 +102,7 @@ struct DocumentReader {
   mutating func items(_ value: JSONValue?, _ noun: String) -> [JSONValue] {
     guard let value else { return [] }
     if case .array(let items) = value.content { return items }
-    problems.add(value.pointer, "\(value.shown) should be an array of \(noun)")
+    problems.addShape(value.pointer, "\(value.shown) should be an array of \(noun)")
     return []
   }
 
@@ -110,14 +110,14 @@ struct DocumentReader {
   mutating func members(_ value: JSONValue?, _ noun: String) -> [(key: String, value: JSONValue)] {
     guard let value else { return [] }
     if case .object(let members) = value.content { return members }
-    problems.add(value.pointer, "\(value.shown) should be an object of \(noun)")
+    problems.addShape(value.pointer, "\(value.shown) should be an object of \(noun)")
     return []
   }
 
   mutating func string(_ value: JSONValue?) -> String? {
     guard let value else { return nil }
     if case .string(let text) = value.content { return text }
-    problems.add(value.pointer, "\(value.shown) should be a string")
+    problems.addShape(value.pointer, "\(value.shown) should be a string")
     return nil
   }
 
@@ -125,14 +125,14 @@ struct DocumentReader {
   mutating func name(_ value: JSONValue?, _ noun: String) -> String? {
     guard let value, let text = string(value) else { return nil }
     if !text.isEmpty, !text.utf8.contains(0) { return text }
-    problems.add(value.pointer, "\(noun) must not be empty or contain a null character")
+    problems.addShape(value.pointer, "\(noun) must not be empty or contain a null character")
     return nil
   }
 
   mutating func boolean(_ value: JSONValue?) -> Bool? {
     guard let value else { return nil }
     if case .boolean(let flag) = value.content { return flag }
-    problems.add(value.pointer, "\(value.shown) should be true or false")
+    problems.addShape(value.pointer, "\(value.shown) should be true or false")
     return nil
   }
 
@@ -144,7 +144,7 @@ struct DocumentReader {
     {
       return number
     }
-    problems.add(
+    problems.addShape(
       value.pointer, "\(value.shown) should be a whole number from \(range.lowerBound) to \(range.upperBound)")
     return nil
   }
@@ -155,7 +155,7 @@ struct DocumentReader {
     if case .number(let text) = value.content, let number = Double(text), range.contains(number) {
       return number == 0 ? 0 : number
     }
-    problems.add(
+    problems.addShape(
       value.pointer, "\(value.shown) should be a number from \(plain(range.lowerBound)) to \(plain(range.upperBound))")
     return nil
   }
@@ -164,21 +164,25 @@ struct DocumentReader {
   mutating func rational(_ value: JSONValue?, in range: ClosedRange<Rational>) -> Rational? {
     guard let value else { return nil }
     var number: Rational?
+    var isShape = true
     switch value.content {
-    case .number(let text): number = try? exactDecimal(text)
+    case .number(let text):
+      number = try? exactDecimal(text)
+      let bounds = range.lowerBound.approximate...range.upperBound.approximate
+      isShape = !(Double(text).map(bounds.contains) ?? false)
     case .string(let text):
       let parts = text.split(separator: "/", omittingEmptySubsequences: false)
       let isFraction = parts.count == 2 && parts.allSatisfy { $0.allSatisfy { $0.isASCII && $0.isNumber } }
       if isFraction, let above = Int64(parts[0]), let below = Int64(parts[1]) {
         number = try? Rational(Int128(above), Int128(below))
       }
+      isShape = !isFraction || parts[0].isEmpty || !parts[1].contains { $0 != "0" }
     default: break
     }
     if let number, range.contains(number) { return number }
-    problems.add(
-      value.pointer,
+    let message =
       "\(value.shown) should be a number from \(range.lowerBound) to \(range.upperBound), or a fraction such as \"1/3\""
-    )
+    if isShape { problems.addShape(value.pointer, message) } else { problems.add(value.pointer, message) }
     return nil
   }
 
@@ -193,9 +197,15 @@ struct DocumentReader {
       default: throw .notATime
       }
       if mayBeNegative || !time.isNegative { return time }
-      problems.add(value.pointer, "\(value.shown) is before 0, where nothing can start")
+      problems.addShape(value.pointer, "\(value.shown) is before 0, where nothing can start")
     } catch {
-      problems.add(value.pointer, "\(value.shown) is not a time: \(ForeignTime.hint(value))\(error.explanation)")
+      let message = "\(value.shown) is not a time: \(ForeignTime.hint(value))\(error.explanation)"
+      // How finely a time is divided is not seen in its notation; its sign is.
+      if error == .notATime || !mayBeNegative && value.startsWithMinus {
+        problems.addShape(value.pointer, message)
+      } else {
+        problems.add(value.pointer, message)
+      }
     }
     return nil
   }
@@ -204,7 +214,7 @@ struct DocumentReader {
   mutating func range(_ value: JSONValue?, mayBeNegative: Bool = false) -> WrittenRange? {
     guard let value else { return nil }
     guard case .string(let text) = value.content else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(WrittenRange.notations)")
       return nil
@@ -212,13 +222,18 @@ struct DocumentReader {
     do throws(TimeNotationError) {
       let range = try WrittenRange(text: text)
       if mayBeNegative || !range.start.isNegative { return range }
-      problems.add(value.pointer, "\(value.shown) starts before 0, where nothing can start")
+      problems.addShape(value.pointer, "\(value.shown) starts before 0, where nothing can start")
     } catch .notATime {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(WrittenRange.notations)")
     } catch {
-      problems.add(value.pointer, "\(value.shown) is not a range: \(error.explanation)")
+      let message = "\(value.shown) is not a range: \(error.explanation)"
+      if !mayBeNegative && value.startsWithMinus {
+        problems.addShape(value.pointer, message)
+      } else {
+        problems.add(value.pointer, message)
+      }
     }
     return nil
   }
@@ -239,7 +254,7 @@ struct DocumentReader {
   ) -> String? {
     guard let value else { return nil }
     guard case .string(let name) = value.content else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) should be one of \(list(names.map { "\"\($0)\"" }))"
           + (ForeignNames.hint(value.shown, for: noun).map { "; \($0)" } ?? ""))
@@ -247,12 +262,12 @@ struct DocumentReader {
     }
     if names.contains(name) { return name }
     if notYet.contains(name) {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "the \(noun) '\(name)' is part of the document's language but this version cannot render it yet; "
           + "it can render \(list(names))")
     } else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "unknown \(noun) '\(name.shortened)'"
           + (ForeignNames.hint(name, for: noun).map { " (\($0))" } ?? suggestion(for: name, among: names))
@@ -272,7 +287,7 @@ struct DocumentReader {
         red: UInt8(bits >> 24), green: UInt8(bits >> 16 & 0xFF), blue: UInt8(bits >> 8 & 0xFF),
         alpha: UInt8(bits & 0xFF))
     }
-    problems.add(value.pointer, "\(value.shown) is not a colour: one is written \"#rrggbb\" or \"#rrggbbaa\"")
+    problems.addShape(value.pointer, "\(value.shown) is not a colour: one is written \"#rrggbb\" or \"#rrggbbaa\"")
     return nil
   }
 
@@ -284,7 +299,7 @@ struct DocumentReader {
     {
       return number
     }
-    problems.add(value.pointer, "\(value.shown) is not \(noun); allowed are \(list(numbers.map(String.init)))")
+    problems.addShape(value.pointer, "\(value.shown) is not \(noun); allowed are \(list(numbers.map(String.init)))")
     return nil
   }
 
@@ -292,7 +307,7 @@ struct DocumentReader {
   mutating func size(_ value: JSONValue?, in range: ClosedRange<Int>) -> PixelSize? {
     guard let value else { return nil }
     guard case .array(let items) = value.content, items.count == 2 else {
-      problems.add(value.pointer, "\(value.shown) should be a size: an array of a width and a height in pixels")
+      problems.addShape(value.pointer, "\(value.shown) should be a size: an array of a width and a height in pixels")
       return nil
     }
     let (width, height) = (integer(items[0], in: range), integer(items[1], in: range))

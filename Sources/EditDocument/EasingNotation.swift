@@ -1,8 +1,8 @@
 import CompositionModel
 
 extension DocumentReader {
-  /// The greatest distance of a curve's heights from 0.
-  private static let greatestHeight = 10.0
+  /// The heights of a curve's points.
+  static let easingHeights = -10.0...10
 
   /// The name of an easing, or the four numbers of a cubic Bézier curve.
   mutating func easing(_ value: JSONValue?) -> Easing? {
@@ -12,14 +12,14 @@ extension DocumentReader {
       return Easing.named.first { $0.name == name }?.easing
     }
     guard case .array(let items) = value.content, items.count == 4 else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) is not an easing: allowed are \(list(Easing.named.map(\.name))), or the four numbers of a "
           + "cubic Bézier curve, such as [0.25, 0.1, 0.25, 1]")
       return nil
     }
-    let heights = -Self.greatestHeight...Self.greatestHeight
-    let numbers = items.enumerated().map { index, item in number(item, in: index % 2 == 0 ? 0...1 : heights) }
+    let numbers = items.enumerated().map { index, item in number(item, in: index % 2 == 0 ? 0...1 : Self.easingHeights)
+    }
     guard let x1 = numbers[0], let y1 = numbers[1], let x2 = numbers[2], let y2 = numbers[3] else { return nil }
     return .cubicBezier(x1: x1, y1: y1, x2: x2, y2: y2)
   }

@@ -31,12 +31,10 @@ struct VideoEntry: Sendable {
 
   /// What each number of `pixelAspect` may be: H.264 and HEVC store 16 bits.
   static let aspects = 1...65535
+  /// Places and sides of `cleanAperture`, in pixels.
+  static let places = 0...16383
+  static let sides = 1...16384
 
-  static let keys =
-    [
-      "codec", "quality", "bitRate", "maxBitRate", "bufferDuration", "preset", "profile", "level", "keyframeInterval",
-      "sceneCuts", "pixelFormat", "rotation", "pixelAspect", "cleanAperture",
-    ] + TrackLabel.keys
   static let notYet = ["targetQuality", "tune"]
   static let instead = [
     "color": "the colours of the film are 'color' of 'videoComposition'",
@@ -65,7 +63,6 @@ struct AudioEntry: Sendable {
   var label: TrackLabel?
   var pointer: JSONPointer
 
-  static let keys = ["codec", "bitRate", "sampleRate", "channels", "bitDepth"] + TrackLabel.keys
   static let notYet = ["quality"]
   static let instead = [
     "passthrough": "what is stored is copied by the preset of the export: \"preset\": \"passthrough\"",
@@ -84,58 +81,59 @@ extension DocumentReader {
     var entry = VideoEntry(pointer: value.pointer)
     guard
       let fields = fields(
-        value, "'video'", alternative: ", or false", keys: VideoEntry.keys, notYet: VideoEntry.notYet,
-        instead: VideoEntry.instead,
-        elsewhere: [("'videoComposition'", VideoCompositionEntry.keys), ("'export'", ExportEntry.keys)])
+        value, VideoKeys.table, alternative: ", or false",
+        elsewhere: [
+          ("'videoComposition'", VideoCompositionKeys.table.keyNames), ("'export'", ExportKeys.table.keyNames),
+        ])
     else { return .settings(entry) }
-    entry.keyframeInterval = keyframeInterval(fields["keyframeInterval"])
-    entry.sceneCuts = boolean(fields["sceneCuts"])
-    entry.rotation = member(fields["rotation"], of: [0, 90, 180, 270], "a rotation in degrees clockwise")
-    entry.pixelAspect = pixelAspect(fields["pixelAspect"])
-    entry.cleanAperture = cleanAperture(fields["cleanAperture"])
+    entry.keyframeInterval = read(fields, VideoKeys.keyframeInterval)
+    entry.sceneCuts = read(fields, VideoKeys.sceneCuts)
+    entry.rotation = read(fields, VideoKeys.rotation)
+    entry.pixelAspect = read(fields, VideoKeys.pixelAspect) ?? nil
+    entry.cleanAperture = read(fields, VideoKeys.cleanAperture)
     entry.label = trackLabel(fields)
-    let written: VideoCodec? = choice(fields["codec"], "video codec")
+    let written = read(fields, VideoKeys.codec)
     if written == nil, fields.has("codec") {
       // The codec is unknown, and with it what most of the other keys may be.
-      let format: PixelFormat? = choice(fields["pixelFormat"], "pixel format", notYet: PixelFormat.notYet)
-      entry.pixelFormat = format
+      entry.pixelFormat = read(fields, VideoKeys.pixelFormat)
       return .settings(entry)
     }
     entry.codec = written
     let name = written ?? preset?.video?.codec ?? .standard(in: container)
     let codec = name.definition
-    if let qualities = codec.qualities { entry.quality = number(fields["quality"], in: qualities) }
-    if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
-    if !codec.presets.isEmpty { entry.preset = choice(fields["preset"], "preset", among: codec.presets) }
-    if !codec.profiles.isEmpty { entry.profile = choice(fields["profile"], "profile", among: codec.profiles) }
-    if !codec.levels.isEmpty { entry.level = level(fields["level"], among: codec.levels) }
+    let isKnown = written != nil
+    if let qualities = codec.qualities {
+      entry.quality = setting(fields, VideoKeys.quality, .number(qualities), isKnown)
+    }
+    if let bitRates = codec.bitRates { entry.bitRate = setting(fields, VideoKeys.bitRate, .integer(bitRates), isKnown) }
+    if !codec.presets.isEmpty {
+      entry.preset = setting(fields, VideoKeys.preset, .choice("preset", among: codec.presets), isKnown)
+    }
+    if !codec.profiles.isEmpty {
+      entry.profile = setting(fields, VideoKeys.profile, .choice("profile", among: codec.profiles), isKnown)
+    }
+    if !codec.levels.isEmpty {
+      entry.level = setting(fields, VideoKeys.level, .level(among: codec.levels), isKnown)
+    }
     if let maxBitRates = codec.maxBitRates {
-      entry.maxBitRate = integer(fields["maxBitRate"], in: maxBitRates)
-      entry.bufferDuration = time(fields["bufferDuration"])
-      if let buffer = fields["bufferDuration"], !fields.has("maxBitRate") {
-        problems.add(
-          buffer.pointer, "'bufferDuration' is the seconds of 'maxBitRate' that the buffer holds: give both")
-      }
+      entry.maxBitRate = setting(fields, VideoKeys.maxBitRate, .integer(maxBitRates), isKnown)
+      entry.bufferDuration = read(fields, VideoKeys.bufferDuration)
     }
     if let rate = entry.bitRate, let most = entry.maxBitRate, most < rate, let value = fields["maxBitRate"] {
       problems.add(
         value.pointer, "\(most) is below 'bitRate', \(rate): the most cannot be less than the average")
     }
-    entry.pixelFormat = choice(
-      fields["pixelFormat"], "pixel format", among: codec.pixelFormats.map(\.rawValue), notYet: PixelFormat.notYet
-    ).flatMap(PixelFormat.init(rawValue:))
-    checkKeys(fields, of: name) { $0.definition.settingKeys }
-    if codec.qualities != nil, codec.bitRates != nil, fields.has("quality"), let bitRate = fields["bitRate"] {
-      problems.add(bitRate.pointer, "'quality' and 'bitRate' exclude each other: give one of them")
-    }
+    let formats = Form<String>.choice(
+      "pixel format", among: codec.pixelFormats.map(\.rawValue), notYet: PixelFormat.notYet)
+    entry.pixelFormat = setting(fields, VideoKeys.pixelFormat, formats, isKnown).flatMap(PixelFormat.init(rawValue:))
+    if !isKnown { checkKeys(fields, VideoKeys.table, of: name.rawValue) }
     return .settings(entry)
   }
 
   /// The shape of a pixel: `[16, 15]`. Nil: it is square.
-  private mutating func pixelAspect(_ value: JSONValue?) -> AspectRatio? {
-    guard let value else { return nil }
+  mutating func pixelAspect(_ value: JSONValue) -> AspectRatio? {
     guard case .array(let items) = value.content, items.count == 2 else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) should be the shape of a pixel: an array of its width and its height, as [16, 15]")
       return nil
@@ -151,24 +149,22 @@ extension DocumentReader {
   }
 
   /// A part of the stored pictures: `[8, 0, 704, 576]`.
-  private mutating func cleanAperture(_ value: JSONValue?) -> PixelRect? {
-    guard let value else { return nil }
+  mutating func cleanAperture(_ value: JSONValue) -> PixelRect? {
     guard case .array(let items) = value.content, items.count == 4 else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) should be a part of the stored pictures: an array of x, y, width and height in pixels"
       )
       return nil
     }
-    let (x, y) = (integer(items[0], in: 0...16383), integer(items[1], in: 0...16383))
-    let (width, height) = (integer(items[2], in: 1...16384), integer(items[3], in: 1...16384))
+    let (x, y) = (integer(items[0], in: VideoEntry.places), integer(items[1], in: VideoEntry.places))
+    let (width, height) = (integer(items[2], in: VideoEntry.sides), integer(items[3], in: VideoEntry.sides))
     guard let x, let y, let width, let height else { return nil }
     return PixelRect(x: x, y: y, size: PixelSize(width: width, height: height))
   }
 
   /// A level, as a string or a number: `"4.1"`, `4.1`, `4`.
-  private mutating func level(_ value: JSONValue?, among levels: [String]) -> String? {
-    guard let value else { return nil }
+  mutating func level(_ value: JSONValue, among levels: [String]) -> String? {
     var name: String?
     switch value.content {
     case .string(let text), .number(let text):
@@ -176,12 +172,11 @@ extension DocumentReader {
     default: break
     }
     if let name, levels.contains(name) { return name }
-    problems.add(value.pointer, "\(value.shown) is not a level; allowed are \(list(levels))")
+    problems.addShape(value.pointer, "\(value.shown) is not a level; allowed are \(list(levels))")
     return nil
   }
 
-  private mutating func keyframeInterval(_ value: JSONValue?) -> VideoEntry.KeyframeInterval? {
-    guard let value else { return nil }
+  mutating func keyframeInterval(_ value: JSONValue) -> VideoEntry.KeyframeInterval? {
     if case .string = value.content { return time(value).map { .time($0) } }
     return integer(value, in: VideoSettings.keyframeIntervals).map { .frames($0) }
   }
@@ -191,41 +186,60 @@ extension DocumentReader {
   ) -> Choice<AudioEntry> {
     if case .boolean(let isThere) = value.content { return isThere ? .automatic : .none }
     var entry = AudioEntry(pointer: value.pointer)
-    guard
-      let fields = fields(
-        value, "'audio'", alternative: ", or false", keys: AudioEntry.keys, notYet: AudioEntry.notYet,
-        instead: AudioEntry.instead)
-    else { return .settings(entry) }
+    guard let fields = fields(value, AudioKeys.table, alternative: ", or false") else { return .settings(entry) }
     entry.label = trackLabel(fields)
-    let written: AudioCodec? = choice(fields["codec"], "audio codec")
+    let written = read(fields, AudioKeys.codec)
     if written == nil, fields.has("codec") {
-      let codecs = AudioCodec.allCases.map(\.definition)
-      let rates = Set(codecs.flatMap(\.sampleRates)).sorted()
-      entry.sampleRate = member(fields["sampleRate"], of: rates, "a sample rate")
-      let counts = Set(codecs.flatMap(\.channelCounts)).sorted()
-      entry.channels = member(fields["channels"], of: counts, "a number of channels")
+      entry.sampleRate = read(fields, AudioKeys.sampleRate)
+      entry.channels = read(fields, AudioKeys.channels)
       return .settings(entry)
     }
     entry.codec = written
     let name = written ?? preset?.audio.codec ?? .standard(in: container)
     let codec = name.definition
-    entry.sampleRate = member(fields["sampleRate"], of: codec.sampleRates, "a sample rate for \(name)")
-    entry.channels = member(fields["channels"], of: codec.channelCounts, "a number of channels")
-    if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
-    if !codec.bitDepths.isEmpty { entry.bitDepth = member(fields["bitDepth"], of: codec.bitDepths, "a bit depth") }
-    checkKeys(fields, of: name) { $0.definition.settingKeys }
+    let isKnown = written != nil
+    entry.sampleRate = setting(
+      fields, AudioKeys.sampleRate, .member(of: codec.sampleRates, "a sample rate for \(name)"), isKnown)
+    entry.channels = setting(
+      fields, AudioKeys.channels, .member(of: codec.channelCounts, "a number of channels"), isKnown)
+    if let bitRates = codec.bitRates { entry.bitRate = setting(fields, AudioKeys.bitRate, .integer(bitRates), isKnown) }
+    if !codec.bitDepths.isEmpty {
+      entry.bitDepth = setting(fields, AudioKeys.bitDepth, .member(of: codec.bitDepths, "a bit depth"), isKnown)
+    }
+    if !isKnown { checkKeys(fields, AudioKeys.table, of: name.rawValue) }
     return .settings(entry)
   }
 
-  /// Refuses keys of settings that only other codecs have.
-  private mutating func checkKeys<Codec: CaseIterable & RawRepresentable>(
-    _ fields: Fields, of codec: Codec, keys: (Codec) -> [String]
-  ) where Codec.RawValue == String {
-    let refused = Set(Codec.allCases.flatMap(keys)).subtracting(keys(codec))
-    for key in refused.sorted() where fields.has(key) {
-      let owners = Codec.allCases.filter { keys($0).contains(key) }.map(\.rawValue)
-      problems.add(
-        fields.pointer.key(key), "'\(key)' is for \(list(owners)); \(codec.rawValue) has no such setting")
+  /// A setting of a codec.
+  /// - Parameters:
+  ///   - form: What the codec allows.
+  ///   - isKnown: Whether the object names the codec. If not, it follows from other parts of the document.
+  private mutating func setting<Value, General>(
+    _ fields: Fields, _ key: Key<General>, _ form: Form<Value>, _ isKnown: Bool
+  ) -> Value? {
+    guard let value = fields[key.name] else { return nil }
+    return isKnown ? form.read(&self, value) : within(value, key.form) { reader in form.read(&reader, value) }
+  }
+
+  /// Refuses keys of settings that only other codecs have, in an object that does not name its codec.
+  private mutating func checkKeys(_ fields: Fields, _ table: ObjectTable, of codec: String) {
+    for key in table.keys.sorted(by: { $0.name < $1.name }) where !key.kinds.isEmpty && !key.kinds.contains(codec) {
+      guard let value = fields[key.name], let message = table.kind?.message(key, codec) else { continue }
+      let before = problems
+      key.check(value, &self)
+      let isShape = problems.shapeCount > before.shapeCount
+      problems = before
+      if isShape { problems.addShape(value.pointer, message) } else { problems.add(value.pointer, message) }
+    }
+  }
+
+  /// Reports what is wrong with settings that several outputs have in common, if no output has found anything there.
+  mutating func checkShared<Value>(_ value: JSONValue?, _ form: Form<Value>) {
+    guard let value, !accepts(value, form) else { return }
+    if problems.problems.contains(where: { $0.pointer.hasPrefix(value.pointer.text) }) {
+      problems.shapeCount += 1
+    } else {
+      _ = form.read(&self, value)
     }
   }
 }

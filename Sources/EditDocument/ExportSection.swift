@@ -50,10 +50,6 @@ struct ExportEntry: Sendable {
   /// The place of what belongs to one output.
   var place: JSONPointer { outputPointer ?? pointer }
 
-  static let keys = [
-    "to", "video", "audio", "optimizeForNetworkUse", "timeRange", "preset", "metadata", "carryMetadata",
-    "metadataFilter", "chapters", "artwork", "outputs", CarriedKind.key,
-  ]
   static let instead = [
     "path": "did you mean 'to'?", "file": "did you mean 'to'?", "output": "did you mean 'to'?",
     "format": "the extension of 'to' decides the container", "container": "the extension of 'to' decides the container",
@@ -100,23 +96,23 @@ extension DocumentReader {
     entry.presetChoice = preset
     guard let value,
       let fields = fields(
-        value, "'export'", keys: ExportEntry.keys, instead: ExportEntry.instead,
+        value, ExportKeys.table,
         elsewhere: [
-          ("'video'", VideoEntry.keys), ("'audio'", AudioEntry.keys),
-          ("'videoComposition'", VideoCompositionEntry.keys),
+          ("'video'", VideoKeys.table.keyNames), ("'audio'", AudioKeys.table.keyNames),
+          ("'videoComposition'", VideoCompositionKeys.table.keyNames),
         ])
     else { return entry }
-    entry.to = name(fields["to"], "the output's path")
+    entry.to = read(fields, ExportKeys.to)
     // What is wrong with the path is found when the document is lowered.
     let container = (output ?? entry.to).flatMap { try? Container(path: $0) }
-    if preset == nil { readPreset(fields["preset"], into: &entry) }
+    if preset == nil { entry.presetChoice = read(fields, ExportKeys.preset) }
     // A preset that takes the place of the document's is for one output.
     entry.hasOutputs = fields.has("outputs") && preset == nil
     if !entry.hasOutputs {
       if let video = fields["video"] { entry.video = videoChoice(video, container, entry.preset) }
       if let audio = fields["audio"] { entry.audio = audioChoice(audio, container, entry.preset) }
     } else if let written = fields["preset"] {
-      problems.add(
+      problems.addShape(
         written.pointer,
         entry.isPassthrough
           ? "the preset '\(Passthrough.name)' copies what is stored, and 'outputs' are rendered: leave one of them out"
@@ -134,26 +130,29 @@ extension DocumentReader {
             + "\(list(allowed)) alone")
       }
     }
-    entry.optimizeForNetworkUse = boolean(fields["optimizeForNetworkUse"]) ?? true
-    entry.timeRange = range(fields["timeRange"])
+    entry.optimizeForNetworkUse = read(fields, ExportKeys.optimizeForNetworkUse) ?? true
+    entry.timeRange = read(fields, ExportKeys.timeRange)
     entry.metadata = metadata(fields)
-    entry.chapters = chapters(fields["chapters"])
-    entry.artwork = artwork(fields["artwork"])
+    entry.chapters = read(fields, ExportKeys.chapters) ?? []
+    entry.artwork = read(fields, ExportKeys.artwork) ?? (fields.has("artwork") ? .omitted : .carried)
     entry.carried = carried(fields[CarriedKind.key], isPassthrough: entry.isPassthrough)
     if entry.hasOutputs, let outputs = fields["outputs"] {
       var base = entry
       base.hasOutputs = false
       entry.outputs = self.outputs(outputs, of: base, video: fields["video"], audio: fields["audio"])
+      checkShared(fields["video"], VideoKeys.sharedForm)
+      checkShared(fields["audio"], AudioKeys.sharedForm)
       // What reads the document for something else than its outputs has the pictures and the sound of the first.
       if let first = entry.outputs.first { (entry.video, entry.audio) = (first.export.video, first.export.audio) }
     }
     return entry
   }
 
-  private mutating func readPreset(_ value: JSONValue?, into entry: inout ExportEntry) {
-    guard let value, let name = string(value) else { return }
-    entry.presetChoice = PresetChoice(name)
-    if entry.presetChoice == nil { problems.add(value.pointer, ExportPreset.unknown(name)) }
+  mutating func preset(_ value: JSONValue) -> PresetChoice? {
+    guard let name = string(value) else { return nil }
+    let choice = PresetChoice(name)
+    if choice == nil { problems.addShape(value.pointer, ExportPreset.unknown(name)) }
+    return choice
   }
 }
 

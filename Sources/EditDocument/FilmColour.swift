@@ -30,11 +30,10 @@ enum FilmColour: String, CaseIterable {
 
 extension DocumentReader {
   /// The film's colour: a name, or AVFoundation's three properties and the range.
-  mutating func filmColour(_ value: JSONValue?) -> ColourTags? {
-    guard let value else { return nil }
+  mutating func filmColour(_ value: JSONValue) -> ColourTags? {
     guard case .object = value.content else {
       guard case .string = value.content else {
-        problems.add(
+        problems.addShape(
           value.pointer,
           "\(value.shown) should be one of \(list(FilmColour.allCases.map(\.rawValue))), "
             + "or an object with 'primaries', 'transfer' and 'matrix'")
@@ -43,16 +42,11 @@ extension DocumentReader {
       let named: FilmColour? = choice(value, "colour")
       return named?.tags
     }
-    let noun = "a film's 'color'"
-    guard let fields = fields(value, noun, keys: ["primaries", "transfer", "matrix", "range"]) else { return nil }
-    let primaries = required(fields, "primaries", noun)
-    let transfer = required(fields, "transfer", noun)
-    let matrix = required(fields, "matrix", noun)
+    guard let fields = fields(value, FilmColourKeys.table) else { return nil }
     let names = [
-      choice(primaries, "primaries", among: FilmColour.primaries),
-      choice(transfer, "transfer function", among: FilmColour.transfers),
-      choice(matrix, "matrix", among: FilmColour.matrices),
-      fields["range"].map { choice($0, "range", among: FilmColour.ranges) } ?? FilmColour.ranges[0],
+      read(fields, FilmColourKeys.primaries), read(fields, FilmColourKeys.transfer),
+      read(fields, FilmColourKeys.matrix),
+      fields.has("range") ? read(fields, FilmColourKeys.range) : FilmColour.ranges[0],
     ]
     guard names.allSatisfy({ $0 != nil }) else { return nil }
     return ColourTags(primaries: names[0], transfer: names[1], matrix: names[2], isFullRange: names[3] == "full")

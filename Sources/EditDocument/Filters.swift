@@ -23,15 +23,6 @@ struct FilterEntry: Sendable {
     "ev": "did you mean 'stops'?", "angle": "did you mean 'degrees'?", "file": "did you mean 'asset'?",
     "lut": "did you mean 'asset'?", "colour": "did you mean 'color'?",
   ]
-
-  /// The keys of a kind besides those of its parameters.
-  static func otherKeys(of kind: FilterKind) -> [String] {
-    switch kind {
-    case .chromaKey: ["kind", "color"]
-    case .lut: ["kind", "asset"]
-    default: ["kind"]
-    }
-  }
 }
 
 extension DocumentReader {
@@ -40,13 +31,13 @@ extension DocumentReader {
   mutating func filters(_ value: JSONValue?, ofFilm: Bool = false) -> [FilterEntry] {
     let items = items(value, "filters, such as {\"kind\": \"blur\", \"radius\": 8}")
     if let value, items.count > FilterEntry.greatestCount {
-      problems.add(value.pointer, "\(items.count) filters; at most \(FilterEntry.greatestCount) are allowed")
+      problems.addShape(value.pointer, "\(items.count) filters; at most \(FilterEntry.greatestCount) are allowed")
       return []
     }
     return items.compactMap { item in
       let filter = filter(item)
       guard ofFilm, let filter, filter.kind == .chromaKey else { return filter }
-      problems.add(
+      problems.addShape(
         filter.pointer.key("kind"), "'chromaKey' is for clips and layers: the film has nothing behind it to be seen")
       return nil
     }
@@ -54,56 +45,32 @@ extension DocumentReader {
 
   /// Nil and a problem if the filter cannot be used.
   private mutating func filter(_ value: JSONValue) -> FilterEntry? {
-    var kind: FilterKind?
-    if case .object(let members) = value.content, let written = members.first(where: { $0.key == "kind" }) {
-      kind = choice(written.value, "kind of filter")
-      if kind == nil { return nil }
-    }
-    let keys = kind.map { FilterEntry.otherKeys(of: $0) + $0.parameters.map(\.key) } ?? ["kind"]
-    let noun = kind.map { "a filter '\($0.rawValue)'" } ?? "a filter"
-    guard let kind else {
-      guard let fields = fields(value, noun, keys: keys + FilterKind.allKeys, instead: FilterEntry.instead) else {
-        return nil
+    guard case .object(let members) = value.content, let written = members.first(where: { $0.key == "kind" }) else {
+      if let fields = fields(value, "a filter", keys: FilterTables.allKeys, instead: FilterEntry.instead) {
+        _ = required(fields, "kind", "a filter")
       }
-      _ = required(fields, "kind", noun)
       return nil
     }
-    guard let fields = fields(value, noun, keys: keys, instead: FilterEntry.instead) else { return nil }
+    guard let kind = FilterTables.kind.form.read(&self, written.value), let table = FilterTables.tables[kind],
+      let keys = FilterTables.parameters[kind]
+    else { return nil }
     let found = problems.count
+    guard let fields = fields(value, table) else { return nil }
     var entry = FilterEntry(kind: kind, parameters: [], pointer: fields.pointer)
-    for parameter in kind.parameters {
-      if let written = parameter.standard == nil ? required(fields, parameter.key, noun) : fields[parameter.key] {
-        entry.parameters.append(self.parameter(written, parameter))
-      } else {
-        entry.parameters.append(.constant(parameter.standard ?? 0))
-      }
+    entry.parameters = zip(keys, kind.parameters).map { key, parameter in
+      read(fields, key) ?? .constant(parameter.standard ?? 0)
     }
-    if kind == .chromaKey {
-      entry.color = color(required(fields, "color", noun))
-      if let color = entry.color, color.alpha != 255, let written = fields["color"] {
-        problems.add(written.pointer, "\(written.shown) is transparent; the colour of a chroma key is \"#rrggbb\"")
-      }
-    }
-    if kind == .lut { entry.table = asset(required(fields, "asset", noun)) }
+    if kind == .chromaKey { entry.color = read(fields, FilterTables.color) }
+    if kind == .lut { entry.table = read(fields, FilterTables.asset) }
     return problems.count == found ? entry : nil
   }
 
-  private mutating func parameter(_ value: JSONValue, _ parameter: FilterKind.Parameter) -> FilterEntry.Parameter {
+  mutating func parameter(_ value: JSONValue, _ parameter: FilterKind.Parameter) -> FilterEntry.Parameter {
     guard case .array(let items) = value.content else {
       return .constant(number(value, in: parameter.range) ?? 0)
     }
-    if items.isEmpty { problems.add(value.pointer, "there is no ramp: give a number, or one ramp at least") }
-    let quantity = RampEntry.Quantity(key: "value", range: parameter.range, notYet: [])
-    return .ramps(ramps(value, of: quantity, mayBeNegative: true))
-  }
-}
-
-extension FilterKind {
-  /// The keys of all kinds, each once.
-  fileprivate static var allKeys: [String] {
-    var seen: Set<String> = ["kind"]
-    return allCases.flatMap { FilterEntry.otherKeys(of: $0) + $0.parameters.map(\.key) }
-      .filter { seen.insert($0).inserted }
+    if items.isEmpty { problems.addShape(value.pointer, "there is no ramp: give a number, or one ramp at least") }
+    return .ramps(ramps(value, of: .value(parameter.range), RampTables.parameter, mayBeNegative: true))
   }
 }
 

@@ -10,7 +10,6 @@ struct GeometryEntry: Sendable {
   var transformRamps: [WrittenRamp<WrittenTransform>] = []
 
   static let keys = ["crop", "frame", "transform"]
-  static let keysOfTransform = ["rotate", "scale", "translate", "anchor"]
   static let insteadInTransform = [
     "rotation": "did you mean 'rotate'?", "angle": "did you mean 'rotate'?", "position": "did you mean 'translate'?",
     "translation": "did you mean 'translate'?", "x": "did you mean 'translate', [x, y]?",
@@ -105,37 +104,30 @@ struct WrittenRamp<Value: Sendable>: Sendable {
 extension DocumentReader {
   /// Reads the keys of the geometry of a clip, a layer or an overlay and its `ramps`, of which those of the opacity are
   /// returned as well.
-  /// - Parameter keys: The keys of `GeometryEntry.keys` that it can have.
+  /// - Parameter table: That of its ramps, which have the keys of `GeometryEntry.keys` that it can have.
   mutating func geometry(
-    _ fields: Fields, keys: [String] = GeometryEntry.keys, mayBeNegative: Bool = false
+    _ fields: Fields, ramps table: ObjectTable, mayBeNegative: Bool = false
   ) -> (geometry: GeometryEntry, opacity: [RampEntry]) {
     var entry = GeometryEntry()
+    let keys = table.keyNames
     if keys.contains("crop") { entry.crop = fields["crop"].flatMap { rectangle($0) } }
     if keys.contains("frame") { entry.frame = fields["frame"].flatMap { rectangle($0) } }
     if keys.contains("transform") { entry.transform = fields["transform"].flatMap { transform($0) } }
     var opacity: [RampEntry] = []
     for item in items(fields["ramps"], "ramps") {
-      layerRamp(item, keys, mayBeNegative: mayBeNegative, into: &entry, opacity: &opacity)
+      layerRamp(item, table, mayBeNegative: mayBeNegative, into: &entry, opacity: &opacity)
     }
     checkTransforms(entry, fields)
     return (entry, opacity)
   }
 
   private mutating func layerRamp(
-    _ value: JSONValue, _ keys: [String], mayBeNegative: Bool, into entry: inout GeometryEntry,
+    _ value: JSONValue, _ table: ObjectTable, mayBeNegative: Bool, into entry: inout GeometryEntry,
     opacity: inout [RampEntry]
   ) {
     let quantity = RampEntry.Quantity.opacity
-    let quantities = [quantity.key] + keys
-    guard
-      let fields = fields(
-        value, "a ramp", keys: RampEntry.keys + quantities,
-        instead: ["pan": "'pan' is a key of clips, not of their ramps"])
-    else { return }
-    guard quantities.contains(where: fields.has) else {
-      let names = quantities.map { "'\($0)'" }
-      problems.add(
-        value.pointer, "a ramp needs \(list(names.dropLast())) or \(list(names.suffix(1))), the value that it changes")
+    let keys = table.keyNames
+    guard let fields = fields(value, table), ([quantity.key] + GeometryEntry.keys).contains(where: fields.has) else {
       return
     }
     let time = rampTime(fields, mayBeNegative: mayBeNegative)
@@ -183,9 +175,9 @@ extension DocumentReader {
   }
 
   /// `[x, y, width, height]`.
-  private mutating func rectangle(_ value: JSONValue) -> WrittenRectangle? {
+  mutating func rectangle(_ value: JSONValue) -> WrittenRectangle? {
     guard case .array(let items) = value.content, items.count == 4 else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) should be a rectangle: [x, y, width, height] in pixels, or in per cent such as \"50%\"")
       return nil
@@ -199,7 +191,7 @@ extension DocumentReader {
   private mutating func side(_ value: JSONValue) -> WrittenLength? {
     guard let side = length(value) else { return nil }
     if side.pixels > 0 || side.fraction > 0 { return side }
-    problems.add(value.pointer, "\(value.shown) should be above 0: it is a side of a rectangle")
+    problems.addShape(value.pointer, "\(value.shown) should be above 0: it is a side of a rectangle")
     return nil
   }
 
@@ -209,34 +201,37 @@ extension DocumentReader {
       return number(value, in: GeometryEntry.offsets).map { WrittenLength(pixels: $0) }
     }
     if let percent = percent(text, in: GeometryEntry.percents) { return WrittenLength(fraction: percent / 100) }
-    problems.add(
-      value.pointer,
-      "\(value.shown) should be a number of pixels, or per cent from \"-1000%\" to \"1000%\"")
+    let message = "\(value.shown) should be a number of pixels, or per cent from \"-1000%\" to \"1000%\""
+    if percent(text, in: -.infinity ... .infinity) == nil {
+      problems.addShape(value.pointer, message)
+    } else {
+      problems.add(value.pointer, message)
+    }
     return nil
   }
 
   /// The number of a text such as `12.5%`. Nil if it is another text, or outside the range.
   func percent(_ text: String, in range: ClosedRange<Double>) -> Double? {
-    guard text.hasSuffix("%"), let exact = try? exactDecimal(text.dropLast()) else { return nil }
+    guard text.hasSuffix("%"), text.last(where: \.isLetter) == nil, let exact = try? exactDecimal(text.dropLast())
+    else {
+      return nil
+    }
     return range.contains(exact.approximate) ? exact.approximate : nil
   }
 
-  private mutating func transform(_ value: JSONValue) -> WrittenTransform? {
+  mutating func transform(_ value: JSONValue) -> WrittenTransform? {
     if case .array(let items) = value.content { return matrix(value, items) }
     guard case .object = value.content else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) should be a transform: a matrix [a, b, c, d, tx, ty], or an object with "
-          + list(GeometryEntry.keysOfTransform))
+          + list(TransformKeys.table.keyNames))
       return nil
     }
     let found = problems.count
-    guard
-      let fields = fields(
-        value, "a transform", keys: GeometryEntry.keysOfTransform, instead: GeometryEntry.insteadInTransform)
-    else { return nil }
+    guard let fields = fields(value, TransformKeys.table) else { return nil }
     var turn = WrittenTurn()
-    turn.rotation = number(fields["rotate"], in: GeometryEntry.rotations) ?? 0
+    turn.rotation = read(fields, TransformKeys.rotate) ?? 0
     if let scale = fields["scale"] {
       if case .array(let items) = scale.content, items.count == 2 {
         (turn.scaleX, turn.scaleY) = (factor(items[0]), factor(items[1]))
@@ -257,7 +252,7 @@ extension DocumentReader {
 
   private mutating func pair(_ value: JSONValue, _ noun: String) -> (WrittenLength, WrittenLength)? {
     guard case .array(let items) = value.content, items.count == 2 else {
-      problems.add(value.pointer, "\(value.shown) should be \(noun), in pixels or per cent")
+      problems.addShape(value.pointer, "\(value.shown) should be \(noun), in pixels or per cent")
       return nil
     }
     let (x, y) = (length(items[0]), length(items[1]))
@@ -276,7 +271,7 @@ extension DocumentReader {
     if case .number(let text) = value.content, let number = Double(text), scales.contains(abs(number)) {
       return number
     }
-    problems.add(
+    problems.addShape(
       value.pointer,
       "\(value.shown) should be a number from \(plain(scales.lowerBound)) to \(plain(scales.upperBound)), or its negative, "
         + "which mirrors")
@@ -285,7 +280,7 @@ extension DocumentReader {
 
   private mutating func matrix(_ value: JSONValue, _ items: [JSONValue]) -> WrittenTransform? {
     guard items.count == 6 else {
-      problems.add(value.pointer, "\(value.shown) should be the six numbers of a matrix: [a, b, c, d, tx, ty]")
+      problems.addShape(value.pointer, "\(value.shown) should be the six numbers of a matrix: [a, b, c, d, tx, ty]")
       return nil
     }
     let numbers = items.enumerated().map { index, item in

@@ -29,7 +29,6 @@ struct InstructionEntry: Sendable {
   var filters: [FilterEntry] = []
   var pointer: JSONPointer
 
-  static let keys = ["over", "background", "layers", "passthrough", "compositor", "filters", "wantsOverlays"]
   static let instead = ["overlays": "did you mean 'wantsOverlays'?"]
 }
 
@@ -48,38 +47,24 @@ struct LayerEntry: Sendable {
   var blendMode: BlendMode?
   var mask: MaskEntry?
   var pointer: JSONPointer
-
-  static let keys = [
-    "track", "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps", "filters",
-  ]
 }
 
 extension DocumentReader {
   /// Reads an explicit instruction. What cannot be used of it is a problem, and does not hide those of the others.
   mutating func instruction(_ value: JSONValue) -> InstructionEntry {
-    guard
-      let fields = fields(
-        value, "an instruction", keys: InstructionEntry.keys,
-        instead: InstructionEntry.instead)
-    else {
+    guard let fields = fields(value, InstructionKeys.table) else {
       return InstructionEntry(over: nil, content: .unknown, wantsOverlays: true, pointer: value.pointer)
     }
-    let over = range(required(fields, "over", "an instruction"), mayBeNegative: true)
-    let background = background(fields["background"])
-    let wantsOverlays = boolean(fields["wantsOverlays"]) ?? true
-    let filters = filters(fields["filters"], ofFilm: true)
+    let over = read(fields, InstructionKeys.over)
+    let background = read(fields, InstructionKeys.background)
+    let wantsOverlays = read(fields, InstructionKeys.wantsOverlays) ?? true
+    let filters = read(fields, InstructionKeys.filters) ?? []
     let compositor = compositor(fields["compositor"])
     let content: InstructionEntry.Content
     if let passthrough = fields["passthrough"] {
-      if let layers = fields["layers"] {
-        problems.add(layers.pointer, "an instruction has 'layers' or 'passthrough', not both")
-      }
-      if let compositor = fields["compositor"] {
-        problems.add(compositor.pointer, "an instruction has 'compositor' or 'passthrough', not both")
-      }
       content = videoTrack(passthrough).map { .passthrough($0) } ?? .unknown
     } else {
-      let layers = layers(fields["layers"])
+      let layers = layers(read(fields, InstructionKeys.layers) ?? [])
       if fields.has("compositor") {
         for layer in layers where layer.blendMode != nil {
           problems.add(
@@ -95,18 +80,19 @@ extension DocumentReader {
       pointer: fields.pointer)
   }
 
-  private mutating func layers(_ value: JSONValue?) -> [LayerEntry] {
+  private mutating func layers(_ values: [JSONValue]) -> [LayerEntry] {
     var shown: Set<TrackID> = []
     var layers: [LayerEntry] = []
-    for item in items(value, "layers") {
-      guard let fields = fields(item, "a layer", keys: LayerEntry.keys) else { continue }
-      let track = videoTrack(required(fields, "track", "a layer"))
-      let (geometry, ramps) = geometry(fields, mayBeNegative: true)
+    for value in values {
+      guard let fields = fields(value, LayerKeys.table) else { continue }
+      let track = videoTrack(fields["track"])
+      let (geometry, ramps) = geometry(fields, ramps: RampTables.layer, mayBeNegative: true)
       let layer = LayerEntry(
-        track: track ?? "", fit: choice(fields["fit"], "fit"),
-        opacity: number(fields["opacity"], in: 0...1) ?? 1, ramps: ramps,
-        filters: fields.has("filters") ? filters(fields["filters"]) : nil, geometry: geometry,
-        blendMode: blendMode(fields["blendMode"]), mask: mask(fields["mask"]), pointer: fields.pointer)
+        track: track ?? "", fit: read(fields, LayerKeys.fit),
+        opacity: read(fields, LayerKeys.opacity) ?? 1, ramps: ramps,
+        filters: read(fields, LayerKeys.filters), geometry: geometry,
+        blendMode: read(fields, LayerKeys.blendMode) ?? nil, mask: read(fields, LayerKeys.mask),
+        pointer: fields.pointer)
       guard let track else { continue }
       if shown.insert(track).inserted {
         layers.append(layer)

@@ -292,6 +292,14 @@ package struct JSONValue: Sendable {
     self.offset = offset
   }
 
+  /// Whether it is a number or a string that begins with a minus sign.
+  var startsWithMinus: Bool {
+    switch content {
+    case .number(let text), .string(let text): text.hasPrefix("-")
+    default: false
+    }
+  }
+
   /// The value for a message: scalars as they are written, long ones cut.
   package var shown: String {
     switch content {

@@ -5,7 +5,6 @@ struct MaskEntry: Sendable {
   var mask: LayerMask
   var pointer: JSONPointer
 
-  static let keys = ["image", "track", "channel", "invert"]
   static let instead = [
     "asset": "did you mean 'image'?", "matte": "did you mean 'image'?", "video": "did you mean 'track'?",
     "inverted": "did you mean 'invert'?", "type": "did you mean 'channel'?",
@@ -15,23 +14,15 @@ struct MaskEntry: Sendable {
 extension DocumentReader {
   /// Reads a mask. Nil and a problem if it cannot be used.
   mutating func mask(_ value: JSONValue?) -> MaskEntry? {
-    guard let value, let fields = fields(value, "a mask", keys: MaskEntry.keys, instead: MaskEntry.instead) else {
-      return nil
-    }
-    let channel: LayerMask.Channel = choice(fields["channel"], "channel") ?? .alpha
-    let isInverted = boolean(fields["invert"]) ?? false
+    guard let value, let fields = fields(value, MaskKeys.table) else { return nil }
+    let channel = read(fields, MaskKeys.channel) ?? .alpha
+    let isInverted = read(fields, MaskKeys.invert) ?? false
+    // Tracks that follow are not declared yet: lowering compares the name with them.
+    let track = read(fields, MaskKeys.track)
+    let image = read(fields, MaskKeys.image)
     var source: LayerMask.Source?
-    if let track = fields["track"], let image = fields["image"] {
-      problems.add(image.pointer, "a mask has 'image', a still picture, or 'track', not both")
-      _ = name(track, "a track's id")
-      _ = asset(image)
-    } else if let track = fields["track"] {
-      // Tracks that follow are not declared yet: lowering compares the name with them.
-      source = name(track, "a track's id").map { .track($0) }
-    } else if fields.has("image") {
-      source = asset(fields["image"]).map { .image($0) }
-    } else {
-      problems.add(fields.pointer, "a mask needs 'image', a still picture, or 'track', a video track")
+    if !fields.has("track") || !fields.has("image") {
+      source = track.map { .track($0) } ?? image.map { .image($0) }
     }
     return source.map {
       MaskEntry(mask: LayerMask($0, channel: channel, isInverted: isInverted), pointer: fields.pointer)

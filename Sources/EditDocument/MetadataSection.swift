@@ -50,17 +50,17 @@ extension DocumentReader {
     var entry = MetadataEntry()
     let members = members(fields["metadata"], "strings by name, such as {\"title\": \"A day\"}")
     if members.count > MetadataEntry.greatestCount, let value = fields["metadata"] {
-      problems.add(
+      problems.addShape(
         value.pointer, "there are \(members.count) metadata; at most \(MetadataEntry.greatestCount) are possible")
     }
     /// The names as written, by those in lower case.
     var written: [String: String] = [:]
     for (key, value) in members {
       if key.isEmpty || key.utf8.contains(0) || key.contains("=") {
-        problems.add(value.pointer, "a name of metadata must not be empty or contain '=' or a null character")
+        problems.addShape(value.pointer, "a name of metadata must not be empty or contain '=' or a null character")
       }
       guard let text = string(value) else { continue }
-      if text.utf8.contains(0) { problems.add(value.pointer, "metadata must not contain a null character") }
+      if text.utf8.contains(0) { problems.addShape(value.pointer, "metadata must not contain a null character") }
       // Most containers have names without regard to case.
       if let other = written.updateValue(key, forKey: key.lowercased()) {
         problems.add(value.pointer, "'\(key.shortened)' and '\(other.shortened)' are the same name of metadata")
@@ -74,13 +74,10 @@ extension DocumentReader {
       } else if case .string = value.content {
         entry.source = asset(value).map { .asset($0) }
       } else {
-        problems.add(value.pointer, "\(value.shown) should be true, false or the name of an asset")
+        problems.addShape(value.pointer, "\(value.shown) should be true, false or the name of an asset")
       }
     }
-    entry.filter = choice(fields["metadataFilter"], "metadata filter")
-    if let filter = fields["metadataFilter"], !fields.has("carryMetadata") {
-      problems.add(filter.pointer, "the filter is for metadata that are carried: give 'carryMetadata' too")
-    }
+    entry.filter = read(fields, ExportKeys.metadataFilter)
     return entry
   }
 }
@@ -186,7 +183,6 @@ struct ChapterEntry: Sendable {
   var title: String
   var pointer: JSONPointer
 
-  static let keys = ["at", "title"]
   /// The most chapters of a film.
   static let greatestCount = 1000
   /// The most bytes of UTF-8 of a title, which the index of an MP4 file can hold.
@@ -198,14 +194,14 @@ extension DocumentReader {
   mutating func chapters(_ value: JSONValue?) -> [ChapterEntry] {
     let items = items(value, "chapters")
     if let value, items.count > ChapterEntry.greatestCount {
-      problems.add(
+      problems.addShape(
         value.pointer, "there are \(items.count) chapters; at most \(ChapterEntry.greatestCount) are possible")
     }
     var chapters: [ChapterEntry] = []
     for item in items.prefix(ChapterEntry.greatestCount) {
-      guard let fields = fields(item, "a chapter", keys: ChapterEntry.keys) else { continue }
-      let at = time(required(fields, "at", "a chapter"))
-      let title = name(required(fields, "title", "a chapter"), "a chapter's title")
+      guard let fields = fields(item, ChapterKeys.table) else { continue }
+      let at = read(fields, ChapterKeys.at)
+      let title = read(fields, ChapterKeys.title)
       if let title, title.utf8.count > ChapterEntry.longestTitle {
         problems.add(
           fields.pointer.key("title"),

@@ -37,7 +37,6 @@ struct TrackText: Sendable {
     var duration: MediaTime
   }
 
-  static let keys = ["track", "decimals", "rounding", "prefix", "suffix"]
   static let instead = [
     "digits": "did you mean 'decimals'?", "format": "give 'decimals', 'prefix' and 'suffix'",
     "unit": "did you mean 'suffix'?", "before": "did you mean 'prefix'?", "after": "did you mean 'suffix'?",
@@ -183,22 +182,13 @@ extension DocumentReader {
   ///   - over: The overlay's. Nil if it has none, or one that cannot be used.
   ///   - isAlwaysShown: Whether it has none.
   mutating func trackText(_ value: JSONValue, over: WrittenRange?, isAlwaysShown: Bool) -> TrackText? {
-    let noun = "a text of a metadata track"
-    guard let fields = fields(value, noun, keys: TrackText.keys, instead: TrackText.instead) else { return nil }
     let found = problems.count
-    let track = metadataReference(required(fields, "track", noun))
+    guard let fields = fields(value, TrackTextKeys.table) else { return nil }
+    let track = metadataReference(fields["track"])
     var text = TrackText(
-      track: track ?? "", decimals: integer(fields["decimals"], in: 0...TrackText.greatestDecimals) ?? 0,
-      rounding: choice(fields["rounding"], "rounding") ?? .nearest, prefix: string(fields["prefix"]) ?? "",
-      suffix: string(fields["suffix"]) ?? "")
-    for key in ["prefix", "suffix"] where fields.has(key) {
-      let written = key == "prefix" ? text.prefix : text.suffix
-      if written.unicodeScalars.count > OverlayEntry.greatestTextLength || written.utf8.contains(0) {
-        problems.add(
-          fields.pointer.key(key),
-          "'\(key)' has at most \(OverlayEntry.greatestTextLength) characters, and none of them is a null character")
-      }
-    }
+      track: track ?? "", decimals: read(fields, TrackTextKeys.decimals) ?? 0,
+      rounding: read(fields, TrackTextKeys.rounding) ?? .nearest, prefix: read(fields, TrackTextKeys.prefix) ?? "",
+      suffix: read(fields, TrackTextKeys.suffix) ?? "")
     trackTextOverlayCount += 1
     guard trackTextOverlayCount <= TrackText.greatestOverlayCount else {
       problems.add(

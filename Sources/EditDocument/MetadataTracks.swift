@@ -20,8 +20,6 @@ struct MetadataTrackEntry: Sendable {
   var pointer: JSONPointer
 
   static let type = MediaType.metadata.rawValue
-  static let keys = ["id", "type", "interpolation", "values"]
-  static let keysOfItems = ["at", "over", "value"]
   static let instead = [
     "clips": "a metadata track has 'values'", "items": "did you mean 'values'?", "samples": "did you mean 'values'?",
     "name": "did you mean 'id'?", "easing": "did you mean 'interpolation'?",
@@ -95,14 +93,12 @@ extension DocumentReader {
 
   /// Reads a metadata track. Nil if its name cannot be used.
   mutating func metadataTrack(_ value: JSONValue) -> MetadataTrackEntry? {
-    let noun = "a metadata track"
-    guard let fields = fields(value, noun, keys: MetadataTrackEntry.keys, instead: MetadataTrackEntry.instead)
-    else { return nil }
-    let id = name(required(fields, "id", noun), "a track's id")
-    let interpolation: MetadataTrackEntry.Interpolation? = choice(fields["interpolation"], "interpolation")
+    guard let fields = fields(value, MetadataTrackKeys.table) else { return nil }
+    let id = read(fields, MetadataTrackKeys.id)
+    let interpolation = read(fields, MetadataTrackKeys.interpolation)
     var entry = MetadataTrackEntry(
       id: id ?? "", interpolation: interpolation ?? .hold, items: [], pointer: fields.pointer)
-    let written = items(required(fields, "values", noun), "values")
+    let written = read(fields, MetadataTrackKeys.values) ?? []
     metadataCount += written.count
     guard metadataCount <= MetadataTrackEntry.greatestCount else {
       problems.add(
@@ -128,18 +124,11 @@ extension DocumentReader {
   }
 
   private mutating func metadataItem(_ value: JSONValue) -> MetadataTrackEntry.Item? {
-    guard
-      let fields = fields(
-        value, "a value of a metadata track", keys: MetadataTrackEntry.keysOfItems,
-        instead: MetadataTrackEntry.insteadOfItems)
-    else { return nil }
-    let content = metadataContent(
-      required(fields, "value", "a value of a metadata track"), hasRange: fields.has("over"))
-    if !fields.has("over"), !fields.has("at") {
-      problems.add(fields.pointer, "a value of a metadata track needs 'at', a time, or 'over', a range")
+    guard let fields = fields(value, MetadataTrackKeys.valueTable) else { return nil }
+    let content = metadataContent(fields["value"], hasRange: fields.has("over"))
+    guard fields.has("over") || fields.has("at"), let time = rampTime(fields, mayBeNegative: false), let content else {
       return nil
     }
-    guard let time = rampTime(fields, mayBeNegative: false, noun: "a value"), let content else { return nil }
     return MetadataTrackEntry.Item(place: time.place, content: content, pointer: fields.pointer)
   }
 
@@ -149,7 +138,7 @@ extension DocumentReader {
     case .string(let text):
       let greatest = OverlayEntry.greatestTextLength
       guard text.unicodeScalars.count <= greatest, !text.utf8.contains(0) else {
-        problems.add(
+        problems.addShape(
           value.pointer, "a text has at most \(greatest) characters, and none of them is a null character")
         return nil
       }
@@ -163,7 +152,7 @@ extension DocumentReader {
       guard let from, let to else { return nil }
       return .number(from: from, to: to)
     default:
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) should be a number or a text"
           + (hasRange ? ", or the numbers at the start and at the end of 'over', such as [0, 1]" : ""))
@@ -235,9 +224,7 @@ extension DocumentReader {
     _ value: JSONValue?, in range: ClosedRange<Double>
   ) -> (isWritten: Bool, track: TrackID?) {
     guard let value, case .object = value.content else { return (false, nil) }
-    let noun = "a number of a metadata track"
-    guard let fields = fields(value, noun, keys: ["track"], instead: ["id": "did you mean 'track'?"]),
-      let track = metadataReference(required(fields, "track", noun)),
+    guard let fields = fields(value, NumberTrackKeys.table), let track = metadataReference(fields["track"]),
       let entry = metadataTracks.first(where: { $0.id == track })
     else { return (true, nil) }
     let pointer = fields.pointer.key("track")

@@ -14,7 +14,6 @@ struct OutputEntry: Sendable {
 
   var hasPictures: Bool { !export.video.isNone && !container.videoCodecs.isEmpty }
 
-  static let keys = ["name", "container", "video", "audio", "size", "height", "optimizeForNetworkUse"]
   static let instead: [String: String] = {
     let ofFilm = "all outputs have it in common: give it in 'export'"
     let others = [
@@ -32,10 +31,9 @@ struct OutputEntry: Sendable {
   }()
 
   /// What an output has of `export.video` if it has a codec of its own.
-  static let videoKeysOfAnyCodec =
-    ["keyframeInterval", "sceneCuts", "pixelFormat", "rotation", "pixelAspect", "cleanAperture"] + TrackLabel.keys
+  static let videoKeysOfAnyCodec = VideoKeys.table.keyNames(ofKind: nil).filter { $0 != VideoKeys.codec.name }
   /// What an output has of `export.audio` then.
-  static let audioKeysOfAnyCodec = ["sampleRate", "channels"] + TrackLabel.keys
+  static let audioKeysOfAnyCodec = AudioKeys.table.keyNames(ofKind: nil).filter { $0 != AudioKeys.codec.name }
 }
 
 extension DocumentReader {
@@ -48,7 +46,7 @@ extension DocumentReader {
   ) -> [OutputEntry] {
     let counts = EditOutput.counts
     if case .array(let items) = value.content, !counts.contains(items.count) {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "there are \(items.count) outputs; there should be \(counts.lowerBound) to \(counts.upperBound)")
       return []
@@ -56,11 +54,14 @@ extension DocumentReader {
     var names: [String: JSONPointer] = [:]
     var entries: [OutputEntry] = []
     for item in items(value, "outputs") {
-      guard let fields = fields(item, "an output", keys: OutputEntry.keys, instead: OutputEntry.instead) else {
-        continue
+      guard let fields = fields(item, OutputKeys.table) else { continue }
+      let name = read(fields, OutputKeys.name)
+      if let name, let place = fields["name"]?.pointer,
+        let other = names.updateValue(place, forKey: name.lowercased())
+      {
+        problems.add(place, "the output '\(name)' has the name of \(other.text)")
       }
-      let name = outputName(fields, &names)
-      let container: Container? = choice(required(fields, "container", "an output"), "container")
+      let container = read(fields, OutputKeys.container)
       var export = base
       export.outputPointer = item.pointer
       if let name, let container { export.to = "\(name).\(container.rawValue)" }
@@ -72,19 +73,16 @@ extension DocumentReader {
         let video = merged(
           fields["video"], video, picture, usual: usualPicture, keeping: OutputEntry.videoKeysOfAnyCodec, in: container)
       {
-        export.video = videoChoice(video, container, nil)
+        export.video = ofOutput(fields["video"], VideoKeys.sharedForm) { $0.videoChoice(video, container, nil) }
       }
       if let audio = merged(
         fields["audio"], audio, sound, usual: usualSound, keeping: OutputEntry.audioKeysOfAnyCodec, in: container)
       {
-        export.audio = audioChoice(audio, container, nil)
+        export.audio = ofOutput(fields["audio"], AudioKeys.sharedForm) { $0.audioChoice(audio, container, nil) }
       }
-      if let flag = boolean(fields["optimizeForNetworkUse"]) { export.optimizeForNetworkUse = flag }
-      let height = integer(fields["height"], in: VideoCompositionEntry.sides)
-      let size = size(fields["size"], in: VideoCompositionEntry.sides)
-      if fields.has("height"), let size = fields["size"] {
-        problems.add(size.pointer, "'size' is the width and the height: write 'size' or 'height', not both")
-      }
+      if let flag = read(fields, OutputKeys.optimizeForNetworkUse) { export.optimizeForNetworkUse = flag }
+      let height = read(fields, OutputKeys.height)
+      let size = read(fields, OutputKeys.size)
       guard let name, let container else { continue }
       entries.append(
         OutputEntry(
@@ -93,8 +91,20 @@ extension DocumentReader {
     return entries
   }
 
-  private mutating func outputName(_ fields: Fields, _ names: inout [String: JSONPointer]) -> String? {
-    guard let value = required(fields, "name", "an output"), let name = string(value) else { return nil }
+  /// Reads an output's settings together with those that all outputs have in common. What is wrong with the settings
+  /// together, but not with its own, is no problem of their shape.
+  private mutating func ofOutput<Value, Settings>(
+    _ own: JSONValue?, _ form: Form<Value>, _ read: (inout DocumentReader) -> Settings
+  ) -> Settings {
+    let before = problems.shapeCount
+    let settings = read(&self)
+    problems.shapeCount = before
+    if let own, !accepts(own, form) { problems.shapeCount += 1 }
+    return settings
+  }
+
+  mutating func outputName(_ value: JSONValue) -> String? {
+    guard let name = string(value) else { return nil }
     let isSafe =
       (1...EditOutput.greatestName).contains(name.utf8.count) && !name.hasPrefix(".")
       && name.utf8.allSatisfy { byte in
@@ -102,14 +112,11 @@ extension DocumentReader {
         return byte < 128 && (character.isLetter || character.isNumber || "-_.".contains(character))
       }
     guard isSafe else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) cannot be the name of a file: 1 to \(EditOutput.greatestName) letters, digits, '-', '_' and '.', "
           + "which is not first")
       return nil
-    }
-    if let other = names.updateValue(value.pointer, forKey: name.lowercased()) {
-      problems.add(value.pointer, "the output '\(name)' has the name of \(other.text)")
     }
     return name
   }

@@ -30,12 +30,6 @@ struct OverlayEntry: Sendable {
   var blendMode: BlendMode?
   var pointer: JSONPointer
 
-  static let keys = [
-    "over", "anchor", "inset", "x", "y", "transform", "rotate", "opacity", "blendMode", "filters", "ramps",
-  ]
-  static let keysOfImages = ["image", "width", "height", "loop", "crop", "alpha"]
-  static let keysOfVideos = ["video", "use", "width", "height", "loop", "crop", "alpha"]
-  static let keysOfTexts = ["text", "font", "bold", "italic", "size", "color", "align", "width"] + TextStyleKeys.all
   static let instead = [
     "scale": "the size is 'width' or 'height', or 'transform' with 'scale'", "rotation": "did you mean 'rotate'?",
     "angle": "did you mean 'rotate'?", "position": "the place is 'anchor' with 'inset', or 'x' and 'y'",
@@ -79,40 +73,37 @@ struct OverlaySize: Sendable {
   var height: OverlayLength?
 }
 
+/// The written distance of an overlay from the frame's edges.
+enum OverlayInset: Sendable {
+  /// Per cent are of the frame's height.
+  case same(OverlayLength)
+  case each(x: OverlayLength, y: OverlayLength)
+}
+
 /// The written place of an overlay.
 enum WrittenPlacement: Sendable {
-  case anchor(Anchor, inset: OverlayLength)
+  case anchor(Anchor, inset: OverlayInset)
   case point(x: OverlayLength, y: OverlayLength)
 }
 
 extension DocumentReader {
   /// Reads an overlay. Nil and a problem if it cannot be used.
   mutating func overlay(_ value: JSONValue) -> OverlayEntry? {
-    let contents = [
-      ("image", "an image overlay", OverlayEntry.keysOfImages), ("video", "a video overlay", OverlayEntry.keysOfVideos),
-      ("text", "a text overlay", OverlayEntry.keysOfTexts),
-    ]
     guard case .object(let members) = value.content else {
-      problems.add(value.pointer, "\(value.shown) should be an overlay: an object with 'image', 'video' or 'text'")
+      problems.addShape(value.pointer, "\(value.shown) should be an overlay: an object with 'image', 'video' or 'text'")
       return nil
     }
-    let written = contents.filter { content in members.contains { $0.key == content.0 } }
+    let written = OverlayKeys.contents.filter { content in members.contains { $0.key == content.0 } }
     let isOne = written.count == 1
-    var own = isOne ? written[0].2 : []
-    if !isOne { for key in contents.flatMap(\.2) where !own.contains(key) { own.append(key) } }
-    guard
-      let fields = fields(
-        value, isOne ? written[0].1 : "an overlay", keys: own + OverlayEntry.keys,
-        instead: OverlayEntry.instead)
-    else { return nil }
+    guard let fields = fields(value, isOne ? written[0].1 : OverlayKeys.table) else { return nil }
     if !isOne {
       let names = list(written.map { "'\($0.0)'" })
-      problems.add(
+      problems.addShape(
         value.pointer,
         "an overlay has 'image', 'video' or 'text'; this one has \(written.isEmpty ? "none of them" : names)")
     }
     // The other keys are checked all the same, so that all problems are reported at once.
-    let over = range(fields["over"])
+    let over = read(fields, OverlayKeys.over)
     let image = fields.has("image") ? image(fields) : nil
     let video = fields.has("video") ? video(fields) : nil
     let text = fields.has("text") ? text(fields, over: over) : nil
@@ -125,9 +116,9 @@ extension DocumentReader {
     if opacityTrack.isWritten, let ramp = ramps.first {
       problems.add(ramp.pointer, "the opacity is that of a metadata track; there can be no ramp of it")
     }
-    let filters = filters(fields["filters"])
-    let alpha = fields.has("text") ? nil : alpha(fields["alpha"])
-    let blendMode = blendMode(fields["blendMode"])
+    let filters = read(fields, OverlayKeys.filters) ?? []
+    let alpha = fields.has("text") ? nil : read(fields, OverlayKeys.alpha) ?? nil
+    let blendMode = read(fields, OverlayKeys.blendMode) ?? nil
     guard let content, let placement, over != nil || !fields.has("over") else { return nil }
     var entry = OverlayEntry(
       content: content, over: over, placement: placement, opacity: opacity, ramps: ramps, geometry: geometry,
@@ -141,21 +132,20 @@ extension DocumentReader {
   private mutating func overlayGeometry(
     _ fields: Fields, hasPicture: Bool
   ) -> (geometry: GeometryEntry, opacity: [RampEntry]) {
-    var (entry, opacity) = geometry(fields, keys: hasPicture ? ["crop", "transform"] : ["transform"])
-    let written =
-      (entry.transform.map { [($0, fields.pointer.key("transform"))] } ?? [])
-      + entry.transformRamps.map { ($0.from, $0.pointer.key("transform")) }
-    if let (_, pointer) = written.first(where: { $0.0.isMatrix }) {
-      problems.add(pointer, "the transform of an overlay is an object such as {\"rotate\": 90}, not a matrix")
+    var (entry, opacity) = geometry(fields, ramps: hasPicture ? RampTables.picture : RampTables.text)
+    if let place = matrix(fields) {
+      problems.addShape(place, "the transform of an overlay is an object such as {\"rotate\": 90}, not a matrix")
       (entry.transform, entry.transformRamps) = (nil, [])
     }
     if let rotate = fields["rotate"], case .object = rotate.content {
-      if fields.has("transform") || !entry.transformRamps.isEmpty {
+      if fields.has("transform") {
+        problems.addShape(rotate.pointer, "an overlay has a 'transform', or a 'rotate' of a metadata track, not both")
+      } else if !entry.transformRamps.isEmpty {
         problems.add(rotate.pointer, "an overlay has a 'transform', or a 'rotate' of a metadata track, not both")
       }
     } else if let rotate = fields["rotate"], let degrees = number(rotate, in: GeometryEntry.rotations) {
       if fields.has("transform") {
-        problems.add(rotate.pointer, "'rotate' is a part of 'transform'; write it there")
+        problems.addShape(rotate.pointer, "'rotate' is a part of 'transform'; write it there")
       } else {
         entry.transform = .turn(WrittenTurn(rotation: degrees))
       }
@@ -163,49 +153,66 @@ extension DocumentReader {
     return (entry, opacity)
   }
 
+  /// The place of the first transform that is written as a matrix, in the overlay or in a ramp of it.
+  private func matrix(_ fields: Fields) -> JSONPointer? {
+    func isMatrix(_ value: JSONValue) -> Bool { if case .array = value.content { true } else { false } }
+    if let transform = fields["transform"], isMatrix(transform) { return transform.pointer }
+    guard case .array(let ramps)? = fields["ramps"]?.content else { return nil }
+    for ramp in ramps {
+      guard case .object(let members) = ramp.content,
+        let transform = members.first(where: { $0.key == "transform" })?.value,
+        case .array(let ends) = transform.content
+      else { continue }
+      if !members.contains(where: { $0.key == "over" }) || ends.contains(where: isMatrix) { return transform.pointer }
+    }
+    return nil
+  }
+
   private mutating func image(_ fields: Fields) -> OverlayEntry.Content? {
-    let asset = asset(fields["image"])
-    let (size, loop) = (size(fields), loop(fields["loop"]))
+    let asset = read(fields, OverlayKeys.image)
+    let (size, loop) = (size(fields), read(fields, OverlayKeys.loop))
     return asset.map { .image($0, size, loop: loop) }
   }
 
   private mutating func video(_ fields: Fields) -> OverlayEntry.Content? {
-    let asset = asset(fields["video"])
-    let use = range(fields["use"])
-    let (size, loop) = (size(fields), loop(fields["loop"]))
+    let asset = read(fields, OverlayKeys.video)
+    let use = read(fields, OverlayKeys.use)
+    let (size, loop) = (size(fields), read(fields, OverlayKeys.loop))
     guard let asset, use != nil || !fields.has("use") else { return nil }
     return .video(asset, use: use, size, loop: loop)
   }
 
   private mutating func size(_ fields: Fields) -> OverlaySize {
-    OverlaySize(
-      width: length(fields["width"], in: OverlayEntry.sides), height: length(fields["height"], in: OverlayEntry.sides))
+    OverlaySize(width: read(fields, OverlayKeys.width), height: read(fields, OverlayKeys.height))
   }
 
-  private mutating func loop(_ value: JSONValue?) -> OverlayLoop? {
-    guard let value else { return nil }
+  mutating func loop(_ value: JSONValue) -> OverlayLoop? {
     switch value.content {
     case .boolean(let loops): return loops ? .forever : .times(1)
     case .number: return integer(value, in: OverlayEntry.loops).map { .times($0) }
     default:
-      problems.add(
+      problems.addShape(
         value.pointer, "\(value.shown) should be true, false or how often it is played, such as 3")
       return nil
     }
   }
 
   /// A length in pixels, or a percentage of the frame's side such as `"12.5%"`, which may be up to 1000 %.
-  private mutating func length(_ value: JSONValue?, in range: ClosedRange<Int>) -> OverlayLength? {
-    guard let value else { return nil }
+  mutating func length(_ value: JSONValue, in range: ClosedRange<Int>) -> OverlayLength? {
     guard case .string(let text) = value.content else { return integer(value, in: range).map { .pixels($0) } }
     let (least, most) = (
       range.lowerBound < 0 ? GeometryEntry.percents.lowerBound : 0, GeometryEntry.percents.upperBound
     )
     if let percent = percent(text, in: least...most) { return .percent(percent) }
-    problems.add(
-      value.pointer,
+    let message =
       "\(value.shown) should be a whole number of pixels from \(range.lowerBound) to \(range.upperBound), or per cent "
-        + "of the frame from \"\(plain(least))%\" to \"\(plain(most))%\"")
+      + "of the frame from \"\(plain(least))%\" to \"\(plain(most))%\""
+    let number = percent(text, in: -.infinity ... .infinity)
+    if let number, range.lowerBound < 0 || number >= 0 {
+      problems.add(value.pointer, message)
+    } else {
+      problems.addShape(value.pointer, message)
+    }
     return nil
   }
 
@@ -219,38 +226,35 @@ extension DocumentReader {
     }
     let greatest = OverlayEntry.greatestTextLength
     if let length = text?.unicodeScalars.count, length > greatest {
-      problems.add(fields.pointer.key("text"), "a text of \(length) characters; at most \(greatest) are allowed")
+      problems.addShape(fields.pointer.key("text"), "a text of \(length) characters; at most \(greatest) are allowed")
       text = nil
     }
-    let font = fields.has("font") ? name(fields["font"], "a font family") : "sans-serif"
+    let font = fields.has("font") ? read(fields, OverlayKeys.font) : "sans-serif"
     let file = fields["font"].flatMap { value in font.flatMap { fontFile($0, at: value.pointer) } }
-    let size = number(fields["size"], in: OverlayEntry.fontSizes)
+    let size = read(fields, OverlayKeys.size)
     var styled = StyledText(
       text: text ?? "", font: file == nil ? font ?? "" : "sans-serif", fontFile: file,
-      isBold: boolean(fields["bold"]) ?? false,
-      isItalic: boolean(fields["italic"]) ?? false, size: size ?? 0, color: color(fields["color"]) ?? .white,
-      alignment: choice(fields["align"], "alignment") ?? .center,
-      width: integer(fields["width"], in: OverlayEntry.sides))
-    readStyle(fields, of: &styled)
+      isBold: read(fields, OverlayKeys.bold) ?? false, isItalic: read(fields, OverlayKeys.italic) ?? false,
+      size: size ?? 0, color: read(fields, OverlayKeys.color) ?? .white,
+      alignment: read(fields, OverlayKeys.align) ?? .center, width: read(fields, OverlayKeys.wrapWidth))
+    styled.outline = read(fields, OverlayKeys.outline)
+    styled.shadow = read(fields, OverlayKeys.shadow)
+    styled.box = read(fields, OverlayKeys.box)
+    styled.lineSpacing = read(fields, OverlayKeys.lineSpacing)
+    styled.letterSpacing = read(fields, OverlayKeys.letterSpacing)
     return text == nil || font == nil ? nil : .text(styled, size: size, track: track)
   }
 
   /// The place of an overlay. By default it is the centre. If only one of `x` and `y` is given, the other is 0.
   private mutating func placement(_ fields: Fields) -> WrittenPlacement? {
     let found = problems.count
-    let greatest = OverlayEntry.greatestOffset
-    let anchor: Anchor? = choice(fields["anchor"], "anchor")
-    let inset = length(fields["inset"], in: 0...greatest)
-    let x = length(fields["x"], in: -greatest...greatest)
-    let y = length(fields["y"], in: -greatest...greatest)
+    let anchor = read(fields, OverlayKeys.anchor)
+    let inset = read(fields, OverlayKeys.inset)
+    let x = read(fields, OverlayKeys.x)
+    let y = read(fields, OverlayKeys.y)
     guard problems.count == found else { return nil }
     guard fields.has("x") || fields.has("y") else {
-      return .anchor(anchor ?? .center, inset: inset ?? .pixels(0))
-    }
-    for key in ["anchor", "inset"] where fields.has(key) {
-      problems.add(
-        fields.pointer.key(key), "an overlay is placed by 'anchor' and 'inset' or by 'x' and 'y', not both")
-      return nil
+      return .anchor(anchor ?? .center, inset: inset ?? .same(.pixels(0)))
     }
     return .point(x: x ?? .pixels(0), y: y ?? .pixels(0))
   }
@@ -404,7 +408,9 @@ extension Lowering {
 
   private func placement(_ placement: WrittenPlacement, _ frame: PixelSize?) -> OverlayPlacement {
     switch placement {
-    case .anchor(let anchor, let inset): .anchor(anchor, inset: pixels(inset, of: frame?.height))
+    case .anchor(let anchor, .same(let inset)): .anchor(anchor, inset: pixels(inset, of: frame?.height))
+    case .anchor(let anchor, .each(let x, let y)):
+      .anchorInsets(anchor, x: pixels(x, of: frame?.width), y: pixels(y, of: frame?.height))
     case .point(let x, let y): .point(x: pixels(x, of: frame?.width), y: pixels(y, of: frame?.height))
     }
   }

@@ -8,6 +8,8 @@ struct ProblemList: Sendable {
   private var kept: [Problem] = []
   private var seen: Set<Problem> = []
   private(set) var count = 0
+  /// How many were found in the shape of values: those that the JSON Schema says too.
+  var shapeCount = 0
 
   /// The message is made only if it is kept. Equal messages at the same place are one problem.
   mutating func add(_ pointer: JSONPointer, _ message: @autoclosure () -> String) {
@@ -15,6 +17,12 @@ struct ProblemList: Sendable {
     guard kept.count < Self.limit else { return }
     let problem = Problem(pointer: pointer.text, message: message())
     if seen.insert(problem).inserted { kept.append(problem) } else { count -= 1 }
+  }
+
+  /// Adds a problem of a value's shape, which the JSON Schema of the value does not allow either.
+  mutating func addShape(_ pointer: JSONPointer, _ message: @autoclosure () -> String) {
+    shapeCount += 1
+    add(pointer, message())
   }
 
   /// The problems that are kept, and a last one with the number of the others.

@@ -12,12 +12,10 @@ struct RampEntry: Sendable {
     /// The key of its values.
     var key: String
     var range: ClosedRange<Double>
-    /// Keys of its ramps that belong to the document's language and cannot be rendered yet.
-    var notYet: [String]
     /// Whether a value may be written in decibels.
     var hasDecibels = false
 
-    static let opacity = Quantity(key: "opacity", range: 0...1, notYet: ["transform", "crop"])
+    static let opacity = Quantity(key: "opacity", range: 0...1)
   }
 
   var place: Place
@@ -25,9 +23,6 @@ struct RampEntry: Sendable {
   var to: Double
   var easing: Easing? = nil
   var pointer: JSONPointer
-
-  /// The keys of every ramp.
-  static let keys = ["over", "at", "easing"]
 }
 
 extension DocumentReader {
@@ -39,19 +34,15 @@ extension DocumentReader {
 
   /// Reads ramps and set values: `{"over": "0..2", "volume": [0, 1]}` or `{"at": 2, "volume": 1}`, by default at 0.
   mutating func ramps(
-    _ value: JSONValue?, of quantity: RampEntry.Quantity, mayBeNegative: Bool = false
+    _ value: JSONValue?, of quantity: RampEntry.Quantity, _ table: ObjectTable, mayBeNegative: Bool = false
   ) -> [RampEntry] {
-    items(value, "ramps").compactMap { ramp($0, of: quantity, mayBeNegative: mayBeNegative) }
+    items(value, "ramps").compactMap { ramp($0, of: quantity, table, mayBeNegative: mayBeNegative) }
   }
 
   private mutating func ramp(
-    _ value: JSONValue, of quantity: RampEntry.Quantity, mayBeNegative: Bool
+    _ value: JSONValue, of quantity: RampEntry.Quantity, _ table: ObjectTable, mayBeNegative: Bool
   ) -> RampEntry? {
-    let noun = "a ramp of \(quantity.key)"
-    let keys = RampEntry.keys.filter { !quantity.notYet.contains($0) } + [quantity.key]
-    guard let fields = fields(value, noun, keys: keys, notYet: quantity.notYet),
-      required(fields, quantity.key, noun) != nil
-    else { return nil }
+    guard let fields = fields(value, table), fields.has(quantity.key) else { return nil }
     let time = rampTime(fields, mayBeNegative: mayBeNegative)
     guard let values = rampNumbers(fields, of: quantity), let time else { return nil }
     return RampEntry(
@@ -59,15 +50,9 @@ extension DocumentReader {
   }
 
   /// The time of a ramp. Nil and a problem if it cannot be used.
-  mutating func rampTime(_ fields: Fields, mayBeNegative: Bool, noun: String = "a ramp") -> RampTime? {
-    if fields.has("over"), let at = fields["at"] {
-      problems.add(at.pointer, "\(noun) has 'over', a range, or 'at', a time, not both")
-      return nil
-    }
+  mutating func rampTime(_ fields: Fields, mayBeNegative: Bool) -> RampTime? {
+    if fields.has("over"), fields.has("at") { return nil }
     guard fields.has("over") else {
-      if let easing = fields["easing"] {
-        problems.add(easing.pointer, "a value that is set at a time has no 'easing'; it is for ramps with 'over'")
-      }
       let at = fields.has("at") ? time(fields["at"], mayBeNegative: mayBeNegative) : .seconds(.zero)
       return at.map { RampTime(place: .at($0), easing: nil) }
     }
@@ -81,7 +66,7 @@ extension DocumentReader {
   /// The numbers at the start and at the end of a ramp.
   mutating func rampNumbers(_ fields: Fields, of quantity: RampEntry.Quantity) -> (from: Double, to: Double)? {
     if !fields.has("over"), case .array? = fields[quantity.key]?.content {
-      problems.add(
+      problems.addShape(
         fields.pointer, "a \(quantity.key) that goes from one value to another needs 'over', the range of the change")
       return nil
     }
@@ -103,7 +88,7 @@ extension DocumentReader {
     guard let target = fields[key] else { return nil }
     guard fields.has("over") else { return read(&self, target).map { ($0, $0) } }
     guard case .array(let ends) = target.content, ends.count == 2 else {
-      problems.add(
+      problems.addShape(
         target.pointer,
         "\(target.shown) should be the \(key) at the start and at the end of 'over', such as \(example); "
           + "a value set once has 'at' and not 'over'")

@@ -8,7 +8,6 @@ struct RetimingEntry: Sendable {
     var speed: Rational
     var pointer: JSONPointer
 
-    static let keys = ["at", "value"]
     static let instead = [
       "speed": "did you mean 'value'?", "time": "did you mean 'at'?",
       "over": "the speed goes linearly from the value of one point to that of the next: give 'at' and 'value'",
@@ -36,7 +35,7 @@ struct RetimingEntry: Sendable {
 }
 
 /// What becomes of the sound of a clip of a video track.
-private enum ClipSound: String, CaseIterable {
+enum ClipSound: String, CaseIterable {
   case keep, drop
 }
 
@@ -55,34 +54,24 @@ extension DocumentReader {
     } else {
       speed = rational(fields["speed"], in: ClipEntry.speeds)
     }
-    entry.isReversed = boolean(fields["reverse"]) ?? false
-    entry.freeze = time(fields["freeze"])
-    if let freeze = fields["freeze"] {
-      for key in ["use", "speed", "reverse", "loop"] where fields.has(key) {
-        problems.add(
-          freeze.pointer, "a clip has 'freeze', the time of the one picture that it shows, or '\(key)', not both")
-      }
-    }
-    let sound: ClipSound? = choice(fields["sound"], "sound")
-    entry.dropsSound = sound == .drop
+    entry.isReversed = read(fields, ClipKeys.reverse) ?? false
+    entry.freeze = read(fields, ClipKeys.freeze)
+    entry.dropsSound = read(fields, ClipKeys.sound) == .drop
     return (speed, entry)
   }
 
   private mutating func speedPoints(_ value: JSONValue) -> [RetimingEntry.Point] {
     let written = items(value, "points")
     guard (1...RetimingEntry.greatestCount).contains(written.count) else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(written.count) points; a speed that changes has 1 to \(RetimingEntry.greatestCount) of them")
       return []
     }
     return written.compactMap { item in
-      guard
-        let fields = fields(
-          item, "a point of a speed", keys: RetimingEntry.Point.keys, instead: RetimingEntry.Point.instead)
-      else { return nil }
-      let at = fields.has("at") ? time(fields["at"]) : WrittenTime.seconds(.zero)
-      let speed = rational(required(fields, "value", "a point of a speed"), in: RetimingEntry.speeds)
+      guard let fields = fields(item, SpeedPointKeys.table) else { return nil }
+      let at = fields.has("at") ? read(fields, SpeedPointKeys.at) : WrittenTime.seconds(.zero)
+      let speed = read(fields, SpeedPointKeys.value)
       guard let at, let speed else { return nil }
       return RetimingEntry.Point(at: at, speed: speed, pointer: item.pointer)
     }

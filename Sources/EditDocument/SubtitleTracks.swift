@@ -10,8 +10,6 @@ struct SubtitleTrackEntry: Sendable {
     /// Nil: at the end of the clip before it.
     var at: WrittenTime?
     var pointer: JSONPointer
-
-    static let keys = ["asset", "use", "at"]
   }
 
   var id: TrackID
@@ -19,7 +17,6 @@ struct SubtitleTrackEntry: Sendable {
   var clips: [Clip]
   var pointer: JSONPointer
 
-  static let keys = ["id", "type", "language", "title", "default", "clips"]
   static let type = MediaType.subtitle.rawValue
   /// The most clips of a track.
   static let greatestCount = 1000
@@ -37,24 +34,21 @@ extension DocumentReader {
   /// Reads a track of captions. Nil if its name cannot be used.
   /// - Parameter number: The number of the track among those of its type.
   mutating func subtitleTrack(_ value: JSONValue, number: Int) -> SubtitleTrackEntry? {
-    guard let fields = fields(value, "a subtitle track", keys: SubtitleTrackEntry.keys, instead: TrackEntry.instead)
-    else { return nil }
-    let id = fields.has("id") ? name(fields["id"], "a track's id") : "\(SubtitleTrackEntry.type)\(number)"
+    guard let fields = fields(value, SubtitleTrackKeys.table) else { return nil }
+    let id = fields.has("id") ? read(fields, SubtitleTrackKeys.id) : "\(SubtitleTrackEntry.type)\(number)"
     let description = captionTrack(fields)
-    let written = items(required(fields, "clips", "a track"), "clips")
+    let written = read(fields, SubtitleTrackKeys.clips) ?? []
     guard written.count <= SubtitleTrackEntry.greatestCount else {
-      problems.add(
+      problems.addShape(
         fields.pointer.key("clips"),
         "\(written.count) clips; a subtitle track has at most \(SubtitleTrackEntry.greatestCount) of them")
       return nil
     }
     let clips = written.compactMap { item -> SubtitleTrackEntry.Clip? in
-      guard
-        let fields = self.fields(
-          item, "a clip of a subtitle track", keys: SubtitleTrackEntry.Clip.keys, instead: ClipEntry.instead)
-      else { return nil }
+      guard let fields = self.fields(item, SubtitleTrackKeys.clipTable) else { return nil }
       return SubtitleTrackEntry.Clip(
-        asset: asset(required(fields, "asset", "a clip")), use: range(fields["use"]), at: time(fields["at"]),
+        asset: read(fields, SubtitleTrackKeys.clipAsset), use: read(fields, ClipKeys.use),
+        at: read(fields, SubtitleTrackKeys.at),
         pointer: item.pointer)
     }
     guard let id else { return nil }

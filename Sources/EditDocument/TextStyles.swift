@@ -1,12 +1,7 @@
 public import CompositionModel
 
-/// The keys of a text overlay that decide how its letters are drawn, and where its font is.
+/// The limits of the keys of a text overlay that decide how its letters are drawn, and where its font is.
 enum TextStyleKeys {
-  static let all = ["outline", "shadow", "box", "lineSpacing", "letterSpacing"]
-  static let outline = ["width", "color"]
-  static let shadow = ["x", "y", "blur", "color"]
-  static let box = ["color", "padding", "radius"]
-
   /// How many times as far as the font has it lines may be apart.
   static let lineSpacings = 0.25...8.0
   /// Pixels between characters.
@@ -25,41 +20,6 @@ enum TextStyleKeys {
 }
 
 extension DocumentReader {
-  /// Reads the style's keys. A value that is wrong is reported and left out.
-  mutating func readStyle(_ fields: Fields, of text: inout StyledText) {
-    text.outline = outline(fields["outline"])
-    text.shadow = shadow(fields["shadow"])
-    text.box = box(fields["box"])
-    text.lineSpacing = number(fields["lineSpacing"], in: TextStyleKeys.lineSpacings)
-    text.letterSpacing = number(fields["letterSpacing"], in: TextStyleKeys.letterSpacings)
-  }
-
-  private mutating func outline(_ value: JSONValue?) -> TextOutline? {
-    guard let value, let fields = fields(value, "an outline", keys: TextStyleKeys.outline) else { return nil }
-    let written = required(fields, "width", "an outline")
-    guard let width = number(written, in: TextStyleKeys.outlines) else { return nil }
-    return TextOutline(width: width, color: color(fields["color"]) ?? .black)
-  }
-
-  private mutating func shadow(_ value: JSONValue?) -> TextShadow? {
-    guard let value, let fields = fields(value, "a shadow", keys: TextStyleKeys.shadow) else { return nil }
-    var shadow = TextShadow()
-    if let x = integer(fields["x"], in: TextStyleKeys.offsets) { shadow.x = x }
-    if let y = integer(fields["y"], in: TextStyleKeys.offsets) { shadow.y = y }
-    if let blur = number(fields["blur"], in: TextStyleKeys.blurs) { shadow.blur = blur }
-    if let color = color(fields["color"]) { shadow.color = color }
-    return shadow
-  }
-
-  private mutating func box(_ value: JSONValue?) -> TextBox? {
-    guard let value, let fields = fields(value, "a box", keys: TextStyleKeys.box) else { return nil }
-    var box = TextBox()
-    if let color = color(fields["color"]) { box.color = color }
-    if let padding = integer(fields["padding"], in: TextStyleKeys.paddings) { box.padding = padding }
-    if let radius = integer(fields["radius"], in: TextStyleKeys.paddings) { box.radius = radius }
-    return box
-  }
-
   /// The asset of a font that is given by its file: the name of an asset, or a path, which becomes an asset of this
   /// name. Nil for a family.
   mutating func fontFile(_ font: String, at pointer: JSONPointer) -> AssetID? {

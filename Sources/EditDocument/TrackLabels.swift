@@ -21,13 +21,13 @@ extension DocumentReader {
     if text.utf8.count == 3, text.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }) {
       return text.lowercased()
     }
-    problems.add(
+    problems.addShape(
       value.pointer,
       "\(value.shown) is not a language: three letters of ISO 639-2, such as \"eng\", \"deu\" or \"fra\"")
     return nil
   }
 
-  private mutating func title(_ value: JSONValue?) -> String? {
+  mutating func title(_ value: JSONValue?) -> String? {
     guard let value, let text = name(value, "a title") else { return nil }
     if text.count <= TrackLabel.greatestTitle { return text }
     problems.add(

@@ -18,9 +18,6 @@ struct TrackEntry: Sendable {
   /// No problem makes the time of its clips uncertain.
   var timesAreKnown: Bool
 
-  static let keys = ["id", "type", "sound", "pitch", "clips"] + keysOfVideo
-  /// The keys of video tracks only, which change the pictures of all clips.
-  static let keysOfVideo = ["blendMode", "mask", "filters"]
   static let instead = [
     "audio": "did you mean 'sound'?", "mute": "a video track has sound if it has \"sound\": true",
     "muted": "a video track has sound if it has \"sound\": true",
@@ -103,43 +100,39 @@ extension DocumentReader {
 
   private mutating func track(_ value: JSONValue) -> TrackEntry? {
     let found = problems.count
-    guard
-      let fields = fields(
-        value, "a track", keys: TrackEntry.keys, instead: TrackEntry.instead)
-    else { return nil }
+    guard let fields = fields(value, TrackKeys.table) else { return nil }
     // A track without a usable name or type is left out, but the problems of its clips are found.
     var (type, isKnown) = (MediaType.video, true)
-    if let written = fields["type"] {
-      let name = choice(
-        written, "track type", among: MediaType.allCases.map(\.rawValue))
-      let known = name.flatMap(MediaType.init(rawValue:))
+    if fields.has("type") {
+      let known = read(fields, TrackKeys.type).flatMap(MediaType.init(rawValue:))
       (type, isKnown) = (known ?? .video, known != nil)
     }
     let number =
       1 + (type == .video ? names.videoTracks.count : names.audioTracks.count - names.videoTrackAudioCount)
-    let id = fields.has("id") ? name(fields["id"], "a track's id") : "\(type)\(number)"
-    var hasSound = boolean(fields["sound"]) ?? false
+    let id = fields.has("id") ? read(fields, TrackKeys.id) : "\(type)\(number)"
+    var hasSound = read(fields, TrackKeys.sound) ?? false
     if type == .audio, let sound = fields["sound"] {
-      problems.add(sound.pointer, "'sound' is for video tracks; an audio track is always in the mix")
+      problems.addShape(sound.pointer, "'sound' is for video tracks; an audio track is always in the mix")
       hasSound = false
     }
-    let written = items(required(fields, "clips", "a track"), "clips")
+    let written = read(fields, TrackKeys.clips) ?? []
     let isReadable = problems.count == found
     var track = TrackEntry(
       id: id ?? "", type: type, hasSound: hasSound, clips: [], pointer: fields.pointer, timesAreKnown: false)
     if type == .video {
-      track.blendMode = blendMode(fields["blendMode"])
-      track.mask = mask(fields["mask"])
-      track.filters = filters(fields["filters"])
+      track.blendMode = read(fields, TrackKeys.blendMode) ?? nil
+      track.mask = read(fields, TrackKeys.mask)
+      track.filters = read(fields, TrackKeys.filters) ?? []
     } else {
-      for key in TrackEntry.keysOfVideo where fields.has(key) {
-        problems.add(fields.pointer.key(key), "'\(key)' is for video tracks")
+      // Of 'sound' there is a message already.
+      for key in TrackKeys.table.keyNames(ofKind: "video") where key != "sound" && fields.has(key) {
+        problems.addShape(fields.pointer.key(key), "'\(key)' is for video tracks")
       }
     }
     if let pitch = fields["pitch"], type == .video, !hasSound {
-      problems.add(pitch.pointer, "'pitch' is for sound, which this track does not have: give it \"sound\": true")
+      problems.addShape(pitch.pointer, "'pitch' is for sound, which this track does not have: give it \"sound\": true")
     } else {
-      track.pitch = choice(fields["pitch"], "pitch algorithm")
+      track.pitch = read(fields, TrackKeys.pitch)
     }
     let clips = written.map { clip($0, type, hasSound: hasSound || type == .audio) }
     if let transition = clips.first?.transition {

@@ -7,8 +7,6 @@ struct TransitionEntry: Sendable {
   var over: WrittenRange
   var style: TransitionStyleEntry
   var pointer: JSONPointer
-
-  static let keys = ["from", "to", "over"] + TransitionStyleEntry.keys
 }
 
 /// What a transition looks like, as written.
@@ -16,28 +14,16 @@ struct TransitionStyleEntry: Sendable {
   var style = TransitionStyle.dissolve
   /// The still picture of a luma transition. Nil if the document gives none, or one that it does not declare.
   var matte: AssetID?
-
-  static let keys = [
-    "kind", "direction", "color", "center", "softness", "matte", "invert", "name", "parameters", "metadata",
-    "easing",
-  ]
-
-  /// The kinds that each key is for. A key that is not listed is for all.
-  static let kinds: [(key: String, kinds: [TransitionKind.Name])] = [
-    ("direction", [.wipe, .slide, .push]), ("color", [.fade]), ("center", [.circle]),
-    ("softness", [.wipe, .circle, .luma]), ("matte", [.luma]), ("invert", [.luma]),
-    ("name", [.custom]), ("parameters", [.custom]), ("metadata", [.custom]),
-  ]
 }
 
 extension DocumentReader {
   /// Reads a transition. Nil and a problem if it cannot be used.
   mutating func transition(_ value: JSONValue) -> TransitionEntry? {
-    guard let fields = fields(value, "a transition", keys: TransitionEntry.keys) else { return nil }
+    guard let fields = fields(value, TransitionKeys.table) else { return nil }
     let style = transitionStyle(fields)
-    let from = videoTrack(required(fields, "from", "a transition"))
-    let to = videoTrack(required(fields, "to", "a transition"))
-    let over = range(required(fields, "over", "a transition"))
+    let from = videoTrack(fields["from"])
+    let to = videoTrack(fields["to"])
+    let over = read(fields, TransitionKeys.over)
     guard let from, let to, let over else { return nil }
     if from == to {
       problems.add(fields.pointer.key("to"), "a transition goes from one track to another; both are '\(to.shortened)'")
@@ -49,48 +35,35 @@ extension DocumentReader {
   /// Reads what a transition looks like. What is wrong has its default.
   mutating func transitionStyle(_ fields: Fields) -> TransitionStyleEntry {
     var entry = TransitionStyleEntry()
-    entry.style.easing = easing(fields["easing"]) ?? .linear
+    entry.style.easing = read(fields, TransitionKeys.easing) ?? .linear
     var name = TransitionKind.Name.dissolve
     if fields.has("kind") {
-      guard let known: TransitionKind.Name = choice(fields["kind"], "kind of transition") else { return entry }
+      guard let known = read(fields, TransitionKeys.kind) else { return entry }
       name = known
     }
-    for (key, kinds) in TransitionStyleEntry.kinds where !kinds.contains(name) {
-      guard let value = fields[key] else { continue }
-      let allowed = kinds.map { "'\($0)'" }
-      let nouns = allowed.count == 1 ? "the kind \(allowed[0])" : "the kinds \(list(kinds.map(\.rawValue)))"
-      problems.add(value.pointer, "'\(key)' is for transitions of \(nouns); this one is '\(name)'")
-    }
-    let softness = number(fields["softness"], in: 0...1) ?? 0
+    let softness = read(fields, TransitionKeys.softness) ?? 0
     switch name {
     case .dissolve: entry.style.kind = .dissolve
-    case .fade: entry.style.kind = .fade(through: background(fields["color"]) ?? .black)
-    case .wipe: entry.style.kind = .wipe(direction(fields["direction"]) ?? .left, softness: softness)
-    case .slide: entry.style.kind = .slide(direction(fields["direction"]) ?? .left)
-    case .push: entry.style.kind = .push(direction(fields["direction"]) ?? .left)
+    case .fade: entry.style.kind = .fade(through: read(fields, TransitionKeys.color) ?? .black)
+    case .wipe: entry.style.kind = .wipe(read(fields, TransitionKeys.direction) ?? .left, softness: softness)
+    case .slide: entry.style.kind = .slide(choice(fields["direction"], "direction") ?? .left)
+    case .push: entry.style.kind = .push(choice(fields["direction"], "direction") ?? .left)
     case .circle:
-      let (x, y) = center(fields["center"]) ?? (0.5, 0.5)
+      let (x, y) = read(fields, TransitionKeys.center) ?? (0.5, 0.5)
       entry.style.kind = .circle(x: x, y: y, softness: softness)
     case .luma:
-      entry.style.kind = .luma(softness: softness, isInverted: boolean(fields["invert"]) ?? false)
-      entry.matte = asset(required(fields, "matte", "a luma transition"))
+      entry.style.kind = .luma(softness: softness, isInverted: read(fields, TransitionKeys.invert) ?? false)
+      entry.matte = read(fields, TransitionKeys.matte)
     case .custom:
-      if let compositor = compositor(fields, "a custom transition") { entry.style.kind = .custom(compositor) }
+      if let compositor = compositor(fields) { entry.style.kind = .custom(compositor) }
     }
     return entry
   }
 
-  private mutating func direction<Direction: RawRepresentable & CaseIterable>(
-    _ value: JSONValue?
-  ) -> Direction? where Direction.RawValue == String {
-    choice(value, "direction")
-  }
-
   /// A point in parts of the frame's width and height.
-  private mutating func center(_ value: JSONValue?) -> (x: Double, y: Double)? {
-    guard let value else { return nil }
+  mutating func center(_ value: JSONValue) -> (x: Double, y: Double)? {
     guard case .array(let items) = value.content, items.count == 2 else {
-      problems.add(
+      problems.addShape(
         value.pointer,
         "\(value.shown) should be a point: two numbers from 0 to 1, parts of the frame's width and height, such as "
           + "[0.5, 0.5]")

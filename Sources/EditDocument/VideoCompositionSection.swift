@@ -17,10 +17,6 @@ struct VideoCompositionEntry: Sendable {
   var toneMapping: ToneMapping?
   var pointer: JSONPointer
 
-  static let keys = [
-    "renderSize", "scale", "frameDuration", "frameRate", "background", "transitions", "instructions", "overlays",
-    "filters", "color", "toneMapping",
-  ]
   static let instead = [
     "fps": "did you mean 'frameRate'?", "size": "did you mean 'renderSize'?",
     "resolution": "did you mean 'renderSize'?", "width": "the size of the film is 'renderSize'",
@@ -81,50 +77,49 @@ extension DocumentReader {
     var entry = VideoCompositionEntry(pointer: pointer)
     guard let value,
       let fields = fields(
-        value, "'videoComposition'", keys: VideoCompositionEntry.keys,
-        instead: VideoCompositionEntry.instead,
-        elsewhere: [("'export'", ExportEntry.keys), ("'video' of 'export'", VideoEntry.keys)])
+        value, VideoCompositionKeys.table,
+        elsewhere: [
+          ("'export'", ExportKeys.table.keyNames), ("'video' of 'export'", VideoKeys.table.keyNames),
+        ])
     else { return entry }
-    entry.renderSize = size(fields["renderSize"], in: VideoCompositionEntry.sides)
-    if let scale = scale(fields["scale"]) { entry.scale = scale }
-    entry.frameDuration = frameDuration(fields["frameDuration"]) ?? frameDuration(ofRate: fields["frameRate"])
+    entry.renderSize = read(fields, VideoCompositionKeys.renderSize)
+    if let scale = read(fields, VideoCompositionKeys.scale) { entry.scale = scale }
+    entry.frameDuration =
+      read(fields, VideoCompositionKeys.frameDuration) ?? frameDuration(ofRate: fields["frameRate"])
     frameDuration = entry.frameDuration
-    if fields.has("frameDuration"), let rate = fields["frameRate"] {
-      problems.add(rate.pointer, "'frameRate' is 1 divided by 'frameDuration'; write one of them, not both")
-    }
-    entry.background = background(fields["background"]) ?? .black
-    entry.transitions = items(fields["transitions"], "transitions").compactMap { transition($0) }
+    entry.background = read(fields, VideoCompositionKeys.background) ?? .black
+    entry.transitions = (read(fields, VideoCompositionKeys.transitions) ?? []).compactMap { transition($0) }
     if let written = fields["instructions"] {
-      let items = items(written, "instructions")
+      let items = read(fields, VideoCompositionKeys.instructions) ?? []
       if case .array = written.content { entry.instructions = items.map { instruction($0) } }
-      if fields.has("transitions") {
-        problems.add(
-          fields.pointer.key("transitions"),
-          "transitions are for derived instructions; write 'instructions' or 'transitions', not both")
-      }
     }
-    entry.filters = filters(fields["filters"], ofFilm: true)
-    entry.color = filmColour(fields["color"])
-    entry.toneMapping = choice(fields["toneMapping"], "tone mapping")
-    entry.overlays = items(fields["overlays"], "overlays").compactMap { overlay($0) }
+    entry.filters = read(fields, VideoCompositionKeys.filters) ?? []
+    entry.color = read(fields, VideoCompositionKeys.color)
+    entry.toneMapping = read(fields, VideoCompositionKeys.toneMapping)
+    entry.overlays = (read(fields, VideoCompositionKeys.overlays) ?? []).compactMap { overlay($0) }
     return entry
   }
 
-  private mutating func scale(_ value: JSONValue?) -> Rational? {
-    guard let value else { return nil }
+  mutating func scale(_ value: JSONValue) -> Rational? {
     if case .number(let text) = value.content, let scale = try? exactDecimal(text), .zero < scale, scale <= .one,
       scale.denominator <= 1_000_000
     {
       return scale
     }
-    problems.add(value.pointer, "\(value.shown) should be a number above 0 and at most 1, of at most six decimals")
+    let message = "\(value.shown) should be a number above 0 and at most 1, of at most six decimals"
+    // A schema cannot say how many decimals a number has.
+    if case .number(let text) = value.content, let number = Double(text), 0 < number, number <= 1 {
+      problems.add(value.pointer, message)
+    } else {
+      problems.addShape(value.pointer, message)
+    }
     return nil
   }
 
-  private mutating func frameDuration(_ value: JSONValue?) -> MediaTime? {
-    guard let value, let written = time(value) else { return nil }
+  mutating func frameDuration(_ value: JSONValue) -> MediaTime? {
+    guard let written = time(value) else { return nil }
     guard case .seconds(let duration) = written else {
-      problems.add(
+      problems.addShape(
         value.pointer, "\(value.shown) counts frames; this key sets the duration of a frame, such as \"1/30\"")
       return nil
     }
@@ -152,7 +147,7 @@ extension DocumentReader {
   mutating func background(_ value: JSONValue?) -> Color? {
     guard let value, let color = color(value) else { return nil }
     if color.alpha == 255 { return color }
-    problems.add(value.pointer, "\(value.shown) is transparent; a background is solid: \"#rrggbb\"")
+    problems.addShape(value.pointer, "\(value.shown) is transparent; a background is solid: \"#rrggbb\"")
     return nil
   }
 }

@@ -11,6 +11,9 @@ enum Console {
     try write(line.withoutControls + "\n")
   }
 
+  /// Prints text of several lines that the program itself has made.
+  static func print(whole text: String) throws(OutputError) { try write(text) }
+
   static func printError(_ line: String) {
     StandardError.write(line.withoutControls + "\n")
   }

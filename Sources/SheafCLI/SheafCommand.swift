@@ -20,7 +20,8 @@ struct SheafCommand: AsyncParsableCommand {
     version: Product.version,
     subcommands: [
       RenderCommand.self, CheckCommand.self, PlanCommand.self, ProbeCommand.self, PresetsCommand.self,
-      ImageCommand.self, WaveformCommand.self, FarmCommand.self, ServeCommand.self, SubmitCommand.self,
+      SchemaCommand.self, ImageCommand.self, WaveformCommand.self, FarmCommand.self, ServeCommand.self,
+      SubmitCommand.self,
       StatusCommand.self, LogCommand.self, TopCommand.self,
       WorkersCommand.self, FetchCommand.self, RetryCommand.self, CancelCommand.self, DeleteCommand.self,
     ])

@@ -15,7 +15,7 @@ import Testing
     for kind in ["slide", "push"] {
       expect(names(in: shown.filter { $0["kind"] as? String == kind }, "direction"), contain: SlideDirection.allCases)
     }
-    for key in TransitionStyleEntry.keys where !["name", "parameters", "metadata"].contains(key) {
+    for key in TransitionKeys.style.map(\.name) where !["name", "parameters", "metadata"].contains(key) {
       #expect(shown.contains { $0[key] != nil }, "no picture of '\(key)'")
     }
   }
@@ -63,7 +63,7 @@ import Testing
 
   @Test func `every style of text has a picture`() throws {
     let shown = try fragments("Texts").compactMap { $0 as? [String: Any] }
-    for key in OverlayEntry.keysOfTexts { #expect(shown.contains { $0[key] != nil }, "no picture of '\(key)'") }
+    for key in OverlayKeys.ofTexts.map(\.name) { #expect(shown.contains { $0[key] != nil }, "no picture of '\(key)'") }
     expect(names(in: shown, "align"), contain: StyledText.Alignment.allCases)
     let overlays = try fragments("Overlays").compactMap { $0 as? [Any] }.joined().compactMap { $0 as? [String: Any] }
     expect(names(in: overlays, "anchor"), contain: Anchor.allCases)

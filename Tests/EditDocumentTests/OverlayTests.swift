@@ -62,6 +62,24 @@ import Testing
     #expect(small[0].placement == .point(x: 50, y: 0))
   }
 
+  @Test func `an inset of two lengths is across and down`() throws {
+    let found = try overlays(
+      #"{"image": "logo", "anchor": "bottom-right", "inset": [96, "5%"]}, {"text": "a", "inset": ["10%", 0]}"#)
+    #expect(found[0].placement == .anchorInsets(.bottomRight, x: 96, y: 36))
+    #expect(found[1].placement == .anchorInsets(.center, x: 128, y: 0))
+    let small = try overlays(#"{"image": "logo", "anchor": "top", "inset": ["10%", 40]}"#, #", "scale": 0.5"#)
+    #expect(small[0].placement == .anchorInsets(.top, x: 64, y: 20))
+    for (inset, place) in [
+      ("[4]", ""), ("[4, 4, 4]", ""), ("[-1, 0]", "/0"), (#"[0, "-5%"]"#, "/1"), ("[0, true]", "/1"),
+    ] {
+      let problems = try problems(
+        documentText(
+          tracks: #"[{"clips": [{"asset": "v", "use": "0..4"}]}]"#,
+          #""videoComposition": {"overlays": [{"image": "logo", "inset": \#(inset)}]}"#))
+      #expect(problems.map(\.pointer) == ["/videoComposition/overlays/0/inset\(place)"], "\(inset)")
+    }
+  }
+
   @Test func `a text's style is lowered, and scaled with the frame`() throws {
     let styled = #"""
       {"text": "x", "align": "justify", "lineSpacing": 1.5, "letterSpacing": 4, "outline": {"width": 3, "color": "#ff0000"},

@@ -98,6 +98,10 @@ import Testing
     #expect(origin(.topLeft) == [4, 4] && origin(.top) == [40, 4] && origin(.topRight) == [77, 4])
     #expect(origin(.left) == [4, 20] && origin(.center) == [40, 20] && origin(.right) == [77, 20])
     #expect(origin(.bottomLeft) == [4, 36] && origin(.bottom) == [40, 36] && origin(.bottomRight) == [77, 36])
+    let place = OverlayPlacement.anchorInsets(.bottomRight, x: 30, y: 4)
+    #expect(place.origin(of: size, in: frame) == (51, 36))
+    // A text is wrapped between the insets from the left and the right edge.
+    #expect(place.wrapWidth(of: StyledText(text: "a", size: 9), in: frame) == 41)
   }
 
   /// The colours of transparent pixels must have no effect where an image is scaled down: a white disc on transparent

@@ -344,7 +344,11 @@ struct RandomEdits {
       overlay = .init(.text(text))
     }
     overlay.place =
-      flip() ? .anchor(.bottomRight, inset: .percent(number(0, 5))) : .point(x: .pixels(whole(-9...9)), y: .percent(3))
+      flip()
+      ? flip()
+        ? .anchor(.bottomRight, inset: .percent(number(0, 5)))
+        : .anchorInsets(.topLeft, x: .percent(number(0, 5)), y: .pixels(whole(0...9)))
+      : .point(x: .pixels(whole(-9...9)), y: .percent(3))
     overlay.opacity = flip() ? 1 : number(0, 1)
     overlay.timeRange = range
     if flip() { overlay.opacityRamps = try ramps(0, 1, range) }

@@ -82,7 +82,9 @@ package func documentText(tracks: String, _ others: String = "", export: String 
 
 /// The edit of a document's text.
 package func lowered(_ text: String, assets: [AssetID: AssetDescription]? = nil, output: String? = nil) throws -> Edit {
-  try Document.parse(Array(text.utf8), output: output).lower(assets: try assets ?? standardAssets(), output: output)
+  try TestedDocuments.keep(text)
+  return try Document.parse(Array(text.utf8), output: output).lower(
+    assets: try assets ?? standardAssets(), output: output)
 }
 
 /// Every problem of a text and its media, as `sheaf check` reports them.
@@ -90,6 +92,7 @@ package func problems(
   _ text: String, assets: [AssetID: AssetDescription]? = nil, output: String? = nil,
   unreadable: [AssetID: String] = [:]
 ) throws -> [Problem] {
+  try TestedDocuments.keep(text)
   do {
     _ = try Document.examine(Array(text.utf8), output: output).lower(
       assets: try assets ?? standardAssets(), output: output, unreadable: unreadable)

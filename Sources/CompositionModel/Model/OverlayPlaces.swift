@@ -7,16 +7,18 @@ extension OverlayPlacement {
     switch self {
     case .point(let x, let y): return (x, y)
     case .anchor(let anchor, let inset):
-      let (right, bottom) = (frame.width - size.width - inset, frame.height - size.height - inset)
+      return Self.anchorInsets(anchor, x: inset, y: inset).origin(of: size, in: frame)
+    case .anchorInsets(let anchor, let x, let y):
+      let (right, bottom) = (frame.width - size.width - x, frame.height - size.height - y)
       let (middle, centre) = ((frame.width - size.width) >> 1, (frame.height - size.height) >> 1)
       switch anchor {
-      case .topLeft: return (inset, inset)
-      case .top: return (middle, inset)
-      case .topRight: return (right, inset)
-      case .left: return (inset, centre)
+      case .topLeft: return (x, y)
+      case .top: return (middle, y)
+      case .topRight: return (right, y)
+      case .left: return (x, centre)
       case .center: return (middle, centre)
       case .right: return (right, centre)
-      case .bottomLeft: return (inset, bottom)
+      case .bottomLeft: return (x, bottom)
       case .bottom: return (middle, bottom)
       case .bottomRight: return (right, bottom)
       }
@@ -30,7 +32,8 @@ extension OverlayPlacement {
     let padding = text.box?.padding ?? 0
     switch self {
     case .point(let x, _): return max(1, max(1, frame.width - max(0, x)) - 2 * padding)
-    case .anchor(_, let inset): return max(1, max(1, frame.width - 2 * inset) - 2 * padding)
+    case .anchor(_, let inset), .anchorInsets(_, let inset, _):
+      return max(1, max(1, frame.width - 2 * inset) - 2 * padding)
     }
   }
 }

@@ -220,6 +220,8 @@ public struct OverlayVideo: Sendable, Hashable, Codable {
 public enum OverlayPlacement: Sendable, Hashable, Codable {
   /// At an edge, in a corner or in the centre, `inset` pixels away from those edges.
   case anchor(Anchor, inset: Int)
+  /// The same, `x` pixels away from the left or the right edge, and `y` from the top or the bottom edge.
+  case anchorInsets(Anchor, x: Int, y: Int)
   /// With its top left corner at a point.
   case point(x: Int, y: Int)
 }

@@ -179,7 +179,7 @@ extension Edit {
       throw DocumentError(problems: [problem])
     }
     let fields = try read.value.fields(
-      "a document", ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "captions", "export"])
+      "a document", ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "captions", "export", "$schema"])
     let version = try fields.required("sheaf")
     guard case .number("1") = version.content else { throw version.problem("\(version.shown) is not version 1") }
     self.init()

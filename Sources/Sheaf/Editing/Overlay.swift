@@ -28,6 +28,8 @@ extension VideoComposition {
     public enum Place: Sendable, Hashable {
       /// At an edge, in a corner or in the centre, `inset` away from those edges.
       case anchor(Anchor, inset: Length = .pixels(0))
+      /// The same, `x` away from the left or the right edge, and `y` from the top or the bottom edge.
+      case anchorInsets(Anchor, x: Length, y: Length)
       /// With its top left corner at a point.
       case point(x: Length, y: Length)
     }
@@ -238,6 +240,9 @@ extension VideoComposition.Overlay.Place {
     }
     if fields["x"] != nil || fields["y"] != nil {
       self = .point(x: try length("x"), y: try length("y"))
+    } else if case .array(let items)? = fields["inset"]?.content, items.count == 2 {
+      self = .anchorInsets(
+        try fields.choice("anchor", "anchor") ?? .center, x: try Length(items[0]), y: try Length(items[1]))
     } else {
       self = .anchor(try fields.choice("anchor", "anchor") ?? .center, inset: try length("inset"))
     }
@@ -246,6 +251,8 @@ extension VideoComposition.Overlay.Place {
   fileprivate func members() throws(DocumentError) -> [(String, JSONValue?)] {
     switch self {
     case .anchor(let anchor, let inset): [("anchor", .text(anchor.rawValue)), ("inset", try inset.written())]
+    case .anchorInsets(let anchor, let x, let y):
+      [("anchor", .text(anchor.rawValue)), ("inset", .array([try x.written(), try y.written()]))]
     case .point(let x, let y): [("x", try x.written()), ("y", try y.written())]
     }
   }

@@ -1,0 +1,139 @@
+import CompositionModel
+
+/// `export`.
+enum ExportKeys {
+  static let to = Key(
+    "to", .name("the output's path"), default: "the command line's `-o`, which also overrides it",
+    "the output's path; its extension is the container, see below")
+  static let video = Key(
+    "video",
+    .raw("object or `false`", .any(["type": "boolean"], VideoKeys.table.reference, VideoKeys.shared.reference)),
+    default: "all defaults if there is a video clip or an overlay, and the container can have pictures",
+    "`false`: the output has no video")
+  static let audio = Key(
+    "audio",
+    .raw("object or `false`", .any(["type": "boolean"], AudioKeys.table.reference, AudioKeys.shared.reference)),
+    default: "all defaults if there is sound",
+    "`false`: the output has no audio. With an object the output has audio even if it is silent")
+  static let optimizeForNetworkUse = Key(
+    "optimizeForNetworkUse", .boolean, default: "`true`", "the index is at the start of the file")
+  static let timeRange = Key(
+    "timeRange", .range, default: "all of the film", "the part of the film that is exported, see below")
+  static let preset = Key(
+    "preset",
+    Form<PresetChoice>("see [Presets](#presets)", ["enum": .array(PresetChoice.allCases.map(\.name))]) {
+      $0.preset($1)
+    },
+    "codecs, quality, size and containers in one word; keys of `video` and `audio` override it. `passthrough`: what is "
+      + "stored is copied and nothing is rendered, see [Copying](#copying)")
+  static let metadata = Key(
+    "metadata",
+    .raw(
+      "object of strings",
+      [
+        "type": "object", "propertyNames": .pattern(#"^[^=\u0000]+$"#),
+        "additionalProperties": .pattern(#"^[^\u0000]*$"#), "maxProperties": .integer(MetadataEntry.greatestCount),
+      ]), "such as `title`, `artist`, `comment`, see [Metadata](#metadata)")
+  static let carryMetadata = Key(
+    "carryMetadata", .raw("boolean, or an asset", ["type": ["boolean", "string"]]),
+    default: "`false`; of a copy of one asset that asset",
+    "whether the metadata of an asset become the film's: `true` is the asset that is seen first, or else heard first")
+  static let metadataFilter = Key(
+    "metadataFilter", Form<MetadataEntry.Filter>.choice("metadata filter"),
+    "leaves out what is personal of metadata that are carried")
+  static let chapters = Key(
+    "chapters",
+    Form<[ChapterEntry]>(
+      "array of `{ \"at\": time, \"title\": string }`",
+      ["type": "array", "items": ChapterKeys.table.reference, "maxItems": .integer(ChapterEntry.greatestCount)]
+    ) { $0.chapters($1) }, default: "none; of a copy those of its media",
+    "named parts, for mp4, mov, m4v, m4a, mkv and webm; each lasts until the next one")
+  static let artwork = Key(
+    "artwork",
+    Form<ArtworkEntry>("an asset, or `false`", .any(["type": "string"], ["const": .boolean(false)])) {
+      $0.artwork($1)
+    }, default: "that of the asset of `carryMetadata`, if it has one",
+    "the picture that players show for the film, see [Metadata](#metadata)")
+  static let outputs = Key(
+    "outputs",
+    .raw(
+      "array of 1 to 8 objects",
+      [
+        "type": "array", "items": OutputKeys.table.reference, "minItems": .integer(EditOutput.counts.lowerBound),
+        "maxItems": .integer(EditOutput.counts.upperBound),
+      ]), default: "one output",
+    "several files of one render, such as the renditions of a ladder, see [Several outputs](#several-outputs)")
+  static let carry: Key<JSONValue> = {
+    let kinds = CarriedKind.allCases.map(\.rawValue)
+    return Key(
+      CarriedKind.key,
+      .raw(
+        "boolean, or an array of \(list(kinds.map { "`\($0)`" }))",
+        .any(["type": "boolean"], ["type": "array", "items": ["enum": .array(kinds)]])), default: "`true`",
+      "with the preset `passthrough`: what a copy has beside the tracks that are named, see [Copying](#copying)")
+  }()
+
+  static let table = ObjectTable(
+    name: "export", noun: "'export'",
+    keys: [
+      to, video, audio, optimizeForNetworkUse, timeRange, preset, metadata, carryMetadata, metadataFilter, chapters,
+      artwork, outputs, carry,
+    ], instead: ExportEntry.instead,
+    rules: [
+      .needs("metadataFilter", "carryMetadata", "the filter is for metadata that are carried: give 'carryMetadata' too")
+    ],
+    restrictions: [
+      ["not": .requires("outputs", "preset")],
+      .when(
+        .requires("outputs"),
+        then: settings(VideoKeys.shared, AudioKeys.shared), else: settings(VideoKeys.table, AudioKeys.table)),
+    ])
+
+  private static func settings(_ video: ObjectTable, _ audio: ObjectTable) -> JSONValue {
+    [
+      "properties": [
+        "video": .any(["type": "boolean"], video.reference), "audio": .any(["type": "boolean"], audio.reference),
+      ]
+    ]
+  }
+}
+
+/// A chapter.
+enum ChapterKeys {
+  static let at = Key(required: "at", .time, "where it starts, on the film's timeline")
+  static let title = Key(
+    required: "title", .name("a chapter's title"), "at most \(ChapterEntry.longestTitle) bytes of UTF-8")
+  static let table = ObjectTable(name: "chapter", noun: "a chapter", keys: [at, title])
+}
+
+/// One of `outputs` of `export`.
+enum OutputKeys {
+  static let name = Key(
+    required: "name",
+    Form<String>("string", .pattern("^[A-Za-z0-9_-][A-Za-z0-9._-]{0,\(EditOutput.greatestName - 1)}$")) {
+      $0.outputName($1)
+    },
+    "the name of its file, without extension: at most \(EditOutput.greatestName) letters, digits, `-`, `_` and `.`, "
+      + "which is not first. Names that differ in capitals alone are the same")
+  static let container = Key(
+    required: "container", Form<Container>.choice("container"), type: "an extension of the table above", "")
+  static let video = Key(
+    "video", VideoKeys.sharedForm, default: "that of `export`",
+    "its keys take the place of those of `video` of `export`")
+  static let audio = Key(
+    "audio", AudioKeys.sharedForm, default: "that of `export`",
+    "its keys take the place of those of `audio` of `export`")
+  static let size = Key(
+    "size", .size(VideoCompositionEntry.sides), default: "the film's",
+    "the same in place of `height`. Its proportions are the film's, but for the rounding to even numbers")
+  static let height = Key(
+    "height", .integer(VideoCompositionEntry.sides), default: "the film's", type: "pixels, even",
+    "of its pictures; the width follows, as the nearest even number")
+  static let optimizeForNetworkUse = Key("optimizeForNetworkUse", .boolean, default: "that of `export`", "")
+  static let table = ObjectTable(
+    name: "output", noun: "an output",
+    keys: [name, container, video, audio, size, height, optimizeForNetworkUse], instead: OutputEntry.instead,
+    rules: [
+      .excludes("size", "height", "'size' is the width and the height: write 'size' or 'height', not both")
+    ])
+}

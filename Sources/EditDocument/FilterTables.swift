@@ -1,0 +1,164 @@
+import CompositionModel
+
+/// Filters of pictures: a table for each kind.
+enum FilterTables {
+  static let kind = Key(required: "kind", Form<FilterKind>.choice("kind of filter"), "")
+
+  /// Those of a clip, a layer, an overlay or a track.
+  static let list = Form<[FilterEntry]>("array of filters", array(schema)) { $0.filters($1) }
+  /// Those of the whole film or of an instruction.
+  static let listOfFilm = Form<[FilterEntry]>(
+    "array of filters",
+    array(.all(schema, .has("kind", among: FilterKind.allCases.filter { $0 != .chromaKey }.map(\.rawValue))))
+  ) { $0.filters($1, ofFilm: true) }
+
+  static let schema = JSONValue.reference("filter")
+  static let definition = variants("kind", FilterKind.allCases.map(\.rawValue)) { "\($0)Filter" }
+
+  private static func array(_ filter: JSONValue) -> JSONValue {
+    ["type": "array", "items": filter, "maxItems": .integer(FilterEntry.greatestCount)]
+  }
+
+  /// One of several objects, by the name in one of its keys.
+  static func variants(_ key: String, _ names: [String], _ definition: (String) -> String) -> JSONValue {
+    let kinds: JSONValue = ["enum": .array(names)]
+    return .object([
+      ("type", "object"), ("required", .array([key])), ("properties", .object([(key, kinds)])),
+      (
+        "allOf",
+        .array(names.map { .when(.chosen(key, among: [$0]), then: .reference(definition($0))) })
+      ),
+    ])
+  }
+
+  static let tables: [FilterKind: ObjectTable] = Dictionary(
+    uniqueKeysWithValues: FilterKind.allCases.map { ($0, table(of: $0)) })
+
+  /// The keys of the parameters, in the order of `FilterKind.parameters`.
+  static let parameters: [FilterKind: [Key<FilterEntry.Parameter>]] = Dictionary(
+    uniqueKeysWithValues: FilterKind.allCases.map { kind in
+      let keys = kind.parameters.map { parameter -> Key<FilterEntry.Parameter> in
+        let form = Form<FilterEntry.Parameter>(
+          "\(plain(parameter.range.lowerBound)) to \(plain(parameter.range.upperBound))",
+          .any(.number(parameter.range), ramps(in: parameter.range))
+        ) { $0.parameter($1, parameter) }
+        let summary = summaries[kind]?[parameter.key] ?? ""
+        guard let standard = parameter.standard else { return Key(required: parameter.key, form, summary) }
+        return Key(parameter.key, form, default: plain(standard), summary)
+      }
+      return (kind, keys)
+    })
+
+  private static func table(of kind: FilterKind) -> ObjectTable {
+    var keys: [any DeclaredKey] = [Self.kind]
+    switch kind {
+    case .chromaKey: keys.append(color)
+    case .lut: keys.append(asset)
+    default: break
+    }
+    keys += parameters[kind] ?? []
+    return ObjectTable(
+      name: "\(kind.rawValue)Filter", noun: "a filter '\(kind.rawValue)'", keys: keys, instead: FilterEntry.instead)
+  }
+
+  private static func ramps(in range: ClosedRange<Double>) -> JSONValue {
+    guard case .object(let members) = RampTables.list(RampTables.parameter, in: range).content else { return [:] }
+    return .object(members + [("minItems", 1)])
+  }
+
+  static let color = Key(
+    required: "color", .color.solid("the colour of a chroma key is"), type: "`\"#rrggbb\"`",
+    "the colour that becomes transparent; in clips, layers and overlays, not in the filters of a film")
+  static let asset = Key(required: "asset", .asset, type: "", "a name of `assets` whose file is a `.cube`")
+
+  private static let summaries: [FilterKind: [String: String]] = [
+    .blur: ["radius": "a Gaussian with this standard deviation in pixels of the film; below 0.2 it has no effect"],
+    .sharpen: [
+      "amount": "luma plus `amount` times its difference from its blur",
+      "radius": "of the blur, in pixels of the film",
+    ],
+    .exposure: ["stops": "the light of the picture times 2^stops"],
+    .brightness: ["amount": "what is added; 1 is the distance from black to white"],
+    .contrast: ["amount": "the distance from the middle grey times `amount`"],
+    .saturation: ["amount": "the distance from grey times `amount`"],
+    .hue: ["degrees": "turns all hues"],
+    .colorBalance: [
+      "temperature": "above 0 warmer, below 0 colder", "tint": "above 0 towards magenta, below 0 towards green",
+    ],
+    .grayscale: ["amount": "part of the colour that is taken away"],
+    .sepia: ["amount": "part of the picture that is brown"],
+    .invert: ["amount": "1 is the negative, 0.5 is grey"],
+    .vignette: [
+      "amount": "how dark the outside is; 1 is black",
+      "radius": "where it starts, from the picture's centre; 1 is a corner",
+      "softness": "how far it goes until the outside is reached",
+    ],
+    .lut: ["amount": "part of the new colour"],
+    .chromaKey: [
+      "similarity": "the distance from it up to which colours are transparent",
+      "blend": "the further distance over which they become opaque",
+      "spill": "part of the colour that is taken off what stays",
+    ],
+  ]
+
+  /// The keys of all kinds, each once.
+  static let allKeys: [String] = {
+    var seen: Set<String> = []
+    return FilterKind.allCases.flatMap { tables[$0]?.keyNames ?? [] }.filter { seen.insert($0).inserted }
+  }()
+}
+
+extension Form where Value == Color {
+  /// The same without transparency.
+  /// - Parameter words: Why, for the message.
+  func solid(_ words: String) -> Form {
+    Form(type, .reference("solidColor")) { reader, value in
+      guard let color = read(&reader, value) else { return nil }
+      if color.alpha != 255 {
+        reader.problems.addShape(value.pointer, "\(value.shown) is transparent; \(words) \"#rrggbb\"")
+      }
+      return color
+    }
+  }
+}
+
+/// Filters of sound: a table for each kind.
+enum AudioFilterTables {
+  static let kind = Key(required: "kind", Form<AudioFilterKind>.choice("kind of filter of sound"), "")
+  static let list = Form<[AudioFilterEntry]>(
+    "array of filters of sound",
+    ["type": "array", "items": .reference("audioFilter"), "maxItems": .integer(AudioFilterEntry.greatestCount)]
+  ) { $0.audioFilters($1) }
+  static let definition = FilterTables.variants("kind", AudioFilterKind.allCases.map(\.rawValue)) { "\($0)AudioFilter" }
+
+  /// The keys of the parameters, in the order of `AudioFilterKind.parameters`.
+  static let parameters: [AudioFilterKind: [Key<Double>]] = Dictionary(
+    uniqueKeysWithValues: AudioFilterKind.allCases.map { kind in
+      let keys = kind.parameters.map { parameter -> Key<Double> in
+        let isLevel = AudioFilterKind.levels.contains(parameter.key)
+        let form: Form<Double> = isLevel ? .decibels(parameter.range) : .number(parameter.range)
+        let summary = summaries[parameter.key] ?? ""
+        guard let standard = parameter.standard else { return Key(required: parameter.key, form, summary) }
+        return Key(parameter.key, form, default: plain(standard), summary)
+      }
+      return (kind, keys)
+    })
+
+  static let tables: [AudioFilterKind: ObjectTable] = Dictionary(
+    uniqueKeysWithValues: AudioFilterKind.allCases.map { kind in
+      let keys: [any DeclaredKey] = [Self.kind] + (parameters[kind] ?? [])
+      return (
+        kind,
+        ObjectTable(
+          name: "\(kind.rawValue)AudioFilter", noun: "a filter '\(kind.rawValue)'", keys: keys,
+          instead: AudioFilterEntry.instead)
+      )
+    })
+
+  private static let summaries = [
+    "frequency": "Hz; below half of the output's sample rate", "gain": "dB", "q": "a larger one is narrower",
+    "threshold": "dB", "ratio": "the dB above the threshold of which 1 dB stays", "attack": "seconds",
+    "release": "seconds", "knee": "dB", "makeup": "dB that are added after that", "limit": "dB of full scale",
+    "time": "seconds, to the nearest whole sample",
+  ]
+}

@@ -1,0 +1,217 @@
+import CompositionModel
+
+/// The keys of overlays.
+enum OverlayKeys {
+  // MARK: Of all
+
+  static let over = Key(
+    "over", .range, default: "the whole film; for a video from 0 for as long as it plays",
+    "the time at which it is shown; it may end after the film, but must start before the film's end")
+  static let anchor = Key(
+    "anchor", Form<Anchor>.choice("anchor"), default: "`center`",
+    "the edge, corner or centre of the frame where it is placed")
+  static let inset = Key(
+    "inset", .inset, default: "0", type: "length, or `[x, y]`",
+    "between it and those edges; two lengths are those from the left or the right edge and from the top or the bottom "
+      + "edge")
+  private static let offsets = -OverlayEntry.greatestOffset...OverlayEntry.greatestOffset
+  static let x = Key(
+    "x", .frameLength(offsets), default: "0 if there is a `y`", type: "length",
+    "in place of `anchor`: its left edge, from the frame's")
+  static let y = Key(
+    "y", .frameLength(offsets), default: "0 if there is an `x`", type: "length",
+    "in place of `anchor`: its top edge, from the frame's")
+  static let transform = Key(
+    "transform", TransformKeys.form,
+    "turns, scales and moves it in its place; the object of [Geometry](#geometry), whose `anchor` is a point of the "
+      + "overlay")
+  static let rotate = Key(
+    "rotate", .raw("", .any(.number(GeometryEntry.rotations), NumberTrackKeys.table.reference)), default: "0",
+    type: "\(Form<Double>.number(GeometryEntry.rotations).type), or an object",
+    "degrees clockwise about its centre: short for `transform` with `rotate` alone; or the numbers of a "
+      + "[metadata track](#metadata-tracks)")
+  static let opacity = Key(
+    "opacity", .raw("", .any(.number(0...1), NumberTrackKeys.table.reference)), default: "1",
+    type: "0 to 1, or an object", "an object: the numbers of a [metadata track](#metadata-tracks)")
+  static let blendMode = LayerKeys.blendMode
+  static let filters = Key(
+    "filters", FilterTables.list,
+    "applied before it is transformed; ramps are on the overlay's own time; see [Filters](#filters)")
+  static let common: [any DeclaredKey] = [
+    over, anchor, inset, x, y, transform, rotate, opacity, blendMode, filters,
+  ]
+
+  // MARK: Of pictures and videos
+
+  static let image = Key(
+    "image", .asset, default: "required, or `video`",
+    "a name of `assets` whose file is a still picture, or an animated one: GIF or APNG")
+  static let video = Key(
+    "video", .asset, default: "required, or `image`",
+    "a name of `assets` whose file is a video, such as an animated logo with transparency")
+  static let use = Key(
+    "use", .range, default: "all of it", "the part of the video that is shown, on its own timeline; not for `image`")
+  static let loop = Key(
+    "loop", .loop, default: "`true` for an animated picture, `false` for a video",
+    "whether it is repeated for as long as it is shown, or how often it is played. After that its last frame stays")
+  static let width = Key(
+    "width", .frameLength(OverlayEntry.sides), default: "from `height` and the picture's shape, else its own",
+    type: "length, 1 to \(PixelSize.largestSide) pixels", "")
+  static let height = Key(
+    "height", .frameLength(OverlayEntry.sides), default: "from `width` and the picture's shape, else its own",
+    type: "length, 1 to \(PixelSize.largestSide) pixels", "")
+  static let alpha = Key("alpha", .alpha, default: "`straight`", "as for a clip")
+  static let crop = Key(
+    "crop", .rectangle, default: "all of it",
+    "the part of the picture that is seen, in its pixels or in per cent; the rest is cut off, which moves nothing")
+  static let ramps = Key(
+    "ramps", RampTables.list(RampTables.picture), default: "none",
+    "changes of `opacity`, `transform` and `crop` on the overlay's own time")
+  static let ofPictures: [any DeclaredKey] = [width, height, loop, crop, alpha]
+
+  // MARK: Of texts
+
+  static let text = Key(
+    "text",
+    .raw("string, or an object", .any(.all(.reference("name"), .reference("text")), TrackTextKeys.table.reference)),
+    default: "required",
+    "may have several lines, in any script that the installed fonts have; at most "
+      + "\(OverlayEntry.greatestTextLength) characters. An object: the values of a [metadata track](#metadata-tracks)")
+  static let font = Key(
+    "font", .name("a font family"), default: "`sans-serif`",
+    "a font family, as fontconfig finds it where the film is rendered (on a farm: on one of its workers, for the whole "
+      + "film); or a font file: a name of `assets`, or a path that ends in `.ttf`, `.otf`, `.ttc` or `.otc` or has a "
+      + "`/`")
+  static let bold = Key("bold", .boolean, default: "`false`", "")
+  static let italic = Key("italic", .boolean, default: "`false`", "")
+  static let size = Key(
+    "size", .number(OverlayEntry.fontSizes), default: "an eighteenth of the frame's height",
+    "pixels of the font's em square")
+  static let color = Key("color", .color, default: "`\"#ffffff\"`", "")
+  static let align = Key(
+    "align", Form<StyledText.Alignment>.choice("alignment"), default: "`center`",
+    "how its lines are aligned to each other; `justify` makes wrapped lines as wide as the text may be")
+  static let wrapWidth = Key(
+    "width", .integer(OverlayEntry.sides), default: "the frame's width less the insets",
+    "pixels at which lines are wrapped")
+  static let lineSpacing = Key(
+    "lineSpacing", .number(TextStyleKeys.lineSpacings), default: "1",
+    "the distance of lines, as a multiple of the font's own")
+  static let letterSpacing = Key(
+    "letterSpacing", .number(TextStyleKeys.letterSpacings), default: "0", "pixels that are added between characters")
+  static let outline = Key("outline", OutlineKeys.form, "a line around the letters")
+  static let shadow = Key("shadow", ShadowKeys.form, "the shadow of letters and outline")
+  static let box = Key("box", BoxKeys.form, "a rectangle behind the lines")
+  static let textRamps = Key(
+    "ramps", RampTables.list(RampTables.text), default: "none",
+    "changes of `opacity` and `transform` on the overlay's own time")
+  static let ofTexts: [any DeclaredKey] = [
+    text, font, bold, italic, size, color, align, wrapWidth, outline, shadow, box, lineSpacing, letterSpacing,
+  ]
+
+  // MARK: Tables
+
+  static let imageTable = table("imageOverlay", "an image overlay", [image] + ofPictures + common + [ramps])
+  static let videoTable = table("videoOverlay", "a video overlay", [video, use] + ofPictures + common + [ramps])
+  static let textTable = table("textOverlay", "a text overlay", ofTexts + common + [textRamps])
+  /// What is none of them, or several.
+  static let table: ObjectTable = {
+    let keys = [image] + ofPictures + [video, use] + ofTexts.filter { $0.name != "width" } + common + [ramps]
+    return table("", "an overlay", keys)
+  }()
+
+  static let contents = [("image", imageTable), ("video", videoTable), ("text", textTable)]
+
+  private static func table(_ name: String, _ noun: String, _ keys: [any DeclaredKey]) -> ObjectTable {
+    ObjectTable(
+      name: name, noun: noun, keys: keys, instead: OverlayEntry.instead,
+      rules: ["anchor", "inset"].flatMap { key in
+        ["x", "y"].map {
+          .excludes(key, $0, "an overlay is placed by 'anchor' and 'inset' or by 'x' and 'y', not both")
+        }
+      },
+      restrictions: [
+        // A number is a part of the transform; the numbers of a track take its place.
+        ["not": .requires("rotate", "transform")]
+      ])
+  }
+
+  /// An overlay has one of `image`, `video` and `text`, and the keys of that.
+  static let schema: JSONValue = .object([
+    ("type", "object"), ("oneOf", .array(contents.map { .requires($0.0) })),
+    ("allOf", .array(contents.map { .when(.requires($0.0), then: $0.1.reference) })),
+  ])
+}
+
+extension Form where Value == OverlayLength {
+  /// Whole pixels, or per cent of the frame's side.
+  static func frameLength(_ range: ClosedRange<Int>) -> Form {
+    let percent: JSONValue =
+      range.lowerBound < 0 ? .reference("percent") : .all(.reference("percent"), ["not": .pattern("-[0.]*[1-9]")])
+    return Form("length", .any(Form<Int>.integer(range).schema, percent)) { $0.length($1, in: range) }
+  }
+}
+
+extension Form where Value == OverlayInset {
+  static var inset: Form {
+    let length = Form<OverlayLength>.frameLength(0...OverlayEntry.greatestOffset)
+    return Form("length, or `[x, y]`", .any(length.schema, .tuple(length.schema, length.schema))) { reader, value in
+      guard case .array(let items) = value.content else { return length.read(&reader, value).map { .same($0) } }
+      guard items.count == 2 else {
+        reader.problems.addShape(
+          value.pointer, "\(value.shown) should be a length, or two of them: [x, y], across and down")
+        return nil
+      }
+      let (x, y) = (length.read(&reader, items[0]), length.read(&reader, items[1]))
+      guard let x, let y else { return nil }
+      return .each(x: x, y: y)
+    }
+  }
+}
+
+extension Form where Value == OverlayLoop {
+  static var loop: Form {
+    Form(
+      "boolean, or \(OverlayEntry.loops.lowerBound) to \(OverlayEntry.loops.upperBound)",
+      .any(["type": "boolean"], Form<Int>.integer(OverlayEntry.loops).schema)
+    ) { $0.loop($1) }
+  }
+}
+
+/// `text` of an overlay that shows the values of a metadata track.
+enum TrackTextKeys {
+  static let track = Key(required: "track", .text, "a metadata track")
+  static let decimals = Key(
+    "decimals", .integer(0...TrackText.greatestDecimals), default: "0",
+    "of numbers, which are rounded to so many decimals")
+  static let rounding = Key(
+    "rounding", Form<NumberRounding>.choice("rounding"), default: "`nearest`",
+    "of numbers: to the nearest, halves away from zero; to the next one above, as a countdown; to the next one below, "
+      + "as a stopwatch")
+  static let prefix = Key("prefix", affix("prefix"), default: "empty", "before the value")
+  static let suffix = Key("suffix", affix("suffix"), default: "empty", "after the value")
+
+  private static func affix(_ key: String) -> Form<String> {
+    .shared("string", "text") { reader, value in
+      guard let text = reader.string(value) else { return nil }
+      if text.unicodeScalars.count > OverlayEntry.greatestTextLength || text.utf8.contains(0) {
+        reader.problems.addShape(
+          value.pointer,
+          "'\(key)' has at most \(OverlayEntry.greatestTextLength) characters, and none of them is a null character")
+      }
+      return text
+    }
+  }
+
+  static let table = ObjectTable(
+    name: "trackText", noun: "a text of a metadata track", keys: [track, decimals, rounding, prefix, suffix],
+    instead: TrackText.instead)
+}
+
+/// `opacity` and `rotate` of an overlay with the numbers of a metadata track.
+enum NumberTrackKeys {
+  static let track = Key(required: "track", .text, "a metadata track")
+  static let table = ObjectTable(
+    name: "numberTrack", noun: "a number of a metadata track", keys: [track],
+    instead: ["id": "did you mean 'track'?"])
+}

@@ -1,0 +1,125 @@
+import CompositionModel
+
+/// The tables of ramps: of what each kind changes, and whether its times may be before 0.
+enum RampTables {
+  private static let over = "the time of the ramp; with two values"
+  private static let at = "the time at which the value is set; with one value"
+  static let easing = Key(
+    "easing", .easing, default: "`linear`", "how the value goes from the one to the other")
+
+  /// Of the opacity and the geometry of a clip, on its own time.
+  static let clip = pictures("clipRamp", ["opacity", "crop", "frame", "transform"])
+  /// The same of a layer, on the film's timeline.
+  static let layer = pictures("layerRamp", ["opacity", "crop", "frame", "transform"], mayBeNegative: true)
+  /// Of a picture or a video that is an overlay.
+  static let picture = pictures("overlayRamp", ["opacity", "crop", "transform"], TransformKeys.form)
+  /// Of a text that is an overlay.
+  static let text = pictures("textRamp", ["opacity", "transform"], TransformKeys.form)
+
+  static let value = numbers("valueRamp", .value(-1...1), ["type": "number"], values)
+  /// Of a parameter of a filter.
+  static let parameter = numbers(
+    "parameterRamp", .value(-1...1), ["type": "number"], values, mayBeNegative: true)
+  static let volume = numbers("volumeRamp", .volume, volumes)
+  static let pan = numbers("panRamp", .pan, .number(RampEntry.Quantity.pan.range))
+  /// Of the volume, the pan, or both.
+  static let mix: ObjectTable = {
+    var mix = table(
+      "mixRamp", "a ramp of volume or pan",
+      [(volumeKey, volumes), (panKey, .number(RampEntry.Quantity.pan.range))], mayBeNegative: false)
+    mix.rules.append(.needsOne(of: ["pan", "volume"], "a ramp of volume needs 'volume'"))
+    return mix
+  }()
+
+  private static let values = "of a parameter of a filter, or of `pan` of a clip; required there"
+  private static let volumes = Form<Double>.volume(RampEntry.Quantity.volume.range).schema
+  private static let volumeKey = "0 to 10; 1 leaves the sound as it is"
+  private static let panKey = "-1 to 1"
+
+  static func list(_ table: ObjectTable) -> Form<[JSONValue]> {
+    .items("array of ramps", of: table.reference, "ramps")
+  }
+
+  /// Ramps of a number in a range, by a table of `value`.
+  static func list(_ table: ObjectTable, in range: ClosedRange<Double>) -> JSONValue {
+    let number = JSONValue.number(range)
+    return [
+      "type": "array",
+      "items": .all(
+        table.reference, ["properties": ["value": .any(number, .tuple(number, number))]]),
+    ]
+  }
+
+  private static func pictures(
+    _ name: String, _ keys: [String], _ transform: Form<WrittenTransform> = TransformKeys.matrixForm,
+    mayBeNegative: Bool = false
+  ) -> ObjectTable {
+    let schemas: [String: JSONValue] = [
+      "opacity": .number(0...1), "crop": .reference("rectangle"), "frame": .reference("rectangle"),
+      "transform": transform.schema,
+    ]
+    let summaries = [
+      "opacity": "0 to 1", "transform": "both in the same form", "crop": "see [Geometry](#geometry)",
+      "frame": "see [Geometry](#geometry)",
+    ]
+    var pictures = table(
+      name, "a ramp", keys.map { (summaries[$0] ?? "", schemas[$0] ?? [:]) }, keys, mayBeNegative: mayBeNegative)
+    let names = keys.map { "'\($0)'" }
+    pictures.instead = ["pan": "'pan' is a key of clips, not of their ramps"]
+    pictures.rules.insert(
+      .needsOne(
+        of: keys,
+        "a ramp needs \(CompositionModel.list(names.dropLast())) or \(names.last ?? ""), the value that it changes"),
+      at: 0)
+    return pictures
+  }
+
+  private static func numbers(
+    _ name: String, _ quantity: RampEntry.Quantity, _ schema: JSONValue, _ summary: String = "",
+    mayBeNegative: Bool = false
+  ) -> ObjectTable {
+    let noun = "a ramp of \(quantity.key)"
+    var numbers = table(name, noun, [(summary, schema)], [quantity.key], mayBeNegative: mayBeNegative)
+    numbers.rules.append(.needsOne(of: [quantity.key], "\(noun) needs '\(quantity.key)'"))
+    return numbers
+  }
+
+  /// - Parameter quantities: Of each, its summary and the schema of one value.
+  private static func table(
+    _ name: String, _ noun: String, _ quantities: [(summary: String, schema: JSONValue)],
+    _ keys: [String] = ["volume", "pan"], mayBeNegative: Bool
+  ) -> ObjectTable {
+    let pairs = quantities.map { JSONValue.tuple($0.schema, $0.schema) }
+    func properties(_ schemas: [JSONValue]) -> JSONValue {
+      ["properties": .object(zip(keys, schemas).map { ($0, $1) })]
+    }
+    return ObjectTable(
+      name: name, noun: noun,
+      keys: [
+        Key("over", .range(mayBeNegative: mayBeNegative), over),
+        Key("at", .time(mayBeNegative: mayBeNegative), default: "0", at),
+        easing,
+      ]
+        + zip(keys, zip(quantities, pairs)).map { key, quantity in
+          Key(
+            key, .raw("`[from, to]`, or one value with `at`", .any(quantity.0.schema, quantity.1)), default: "",
+            quantity.0.summary)
+        },
+      rules: [
+        .excludes("at", "over", "a ramp has 'over', a range, or 'at', a time, not both"),
+        .needs("easing", "over", "a value that is set at a time has no 'easing'; it is for ramps with 'over'"),
+      ],
+      restrictions: [.when(.requires("over"), then: properties(pairs), else: properties(quantities.map(\.schema)))])
+  }
+}
+
+extension RampEntry.Quantity {
+  static func value(_ range: ClosedRange<Double>) -> Self { Self(key: "value", range: range) }
+}
+
+extension Form where Value == Easing {
+  static var easing: Form {
+    let names = CompositionModel.list(Easing.named.map { "`\($0.name)`" })
+    return shared("\(names), or `[x1, y1, x2, y2]`", "easing") { $0.easing($1) }
+  }
+}

@@ -1,0 +1,261 @@
+import CompositionModel
+
+/// A track of pictures or of sound.
+enum TrackKeys {
+  static let id = Key(
+    "id", .name("a track's id"), default: "`video1`, `video2`…, `audio1`…",
+    "its name, which transitions, instructions and `audioMix` use to refer to it; the default counts the tracks of its "
+      + "type")
+  static let type = Key(
+    "type", .choice("track type", among: MediaType.allCases.map(\.rawValue)), default: "`video`",
+    "a subtitle track and a metadata track have keys of their own: see [captions](#captions) and "
+      + "[Metadata tracks](#metadata-tracks)")
+  static let sound = Key(
+    "sound", .boolean, default: "`false`", kinds: ["video"],
+    "for a video track: whether the sound of its clips is in the output")
+  static let pitch = Key(
+    "pitch", Form<PitchAlgorithm>.choice("pitch algorithm"), default: "`spectral`", kinds: ["sound"],
+    "that of its clips' sound that has none; see [Pitch](#pitch)")
+  static let blendMode = Key(
+    "blendMode", .blendMode, default: "`normal`", kinds: ["video"], type: "see [Blend modes](#blend-modes)",
+    "for a video track: that of its clips that have none")
+  static let mask = Key(
+    "mask", MaskKeys.form, kinds: ["video"],
+    "for a video track: that of its clips that have none; see [Masks](#masks)")
+  static let filters = Key(
+    "filters", FilterTables.list, kinds: ["video"],
+    "for a video track: applied to each clip after its own; ramps are on the film's timeline; see [Filters](#filters)")
+  static let clips = Key(
+    required: "clips", .items("array of clips", of: ClipKeys.table.reference, "clips"),
+    "clips of a track must not overlap, except by a `transition`")
+
+  static let table = ObjectTable(
+    name: "mediaTrack", noun: "a track", keys: [id, type, sound, pitch, clips, blendMode, mask, filters],
+    instead: TrackEntry.instead,
+    restrictions: [
+      .when(
+        isAudio,
+        then: .all(.lacks(["sound", "blendMode", "mask", "filters"]), clips(ClipKeys.ofAudioTracks)),
+        else: .all(
+          clips(ClipKeys.ofVideoTracks),
+          .when(hasSound, else: .all(.lacks(["pitch"]), clips(ClipKeys.ofSilentTracks))))
+      )
+    ])
+
+  private static let isAudio = JSONValue.chosen("type", among: ["audio"])
+  private static let hasSound = JSONValue.all(
+    .requires("sound"), ["properties": ["sound": ["const": .boolean(true)]]])
+  private static func clips(_ clip: JSONValue) -> JSONValue { ["properties": ["clips": ["items": clip]]] }
+
+  /// A track of any type.
+  static let schema = JSONValue.when(
+    .chosen("type", among: [MediaType.metadata.rawValue]),
+    then: MetadataTrackKeys.table.reference,
+    else: .when(
+      .chosen("type", among: [MediaType.subtitle.rawValue]),
+      then: SubtitleTrackKeys.table.reference, else: table.reference))
+}
+
+/// A clip of a track of pictures or of sound. `kinds` names what its track must have: pictures (`video`) or `sound`.
+enum ClipKeys {
+  static let asset = Key(
+    required: "asset", .asset, "a name of `assets`; the clip uses its default track of the type of the clip's track")
+  static let use = Key(
+    "use", .range, default: "all of it",
+    "the part of the asset that is used, on the asset's timeline, which starts at 0; it must lie within the asset")
+  static let at = Key(
+    "at", .time,
+    default: "the end of the clip before it in the list, earlier by the length of a `transition`; 0 for the first",
+    "when it starts")
+  static let duration = Key(
+    "duration", .time, default: "the length of `use`",
+    "how long it lasts; if it differs from the length of `use`, the speed is changed")
+  static let speed = Key(
+    "speed",
+    .raw(
+      "", .any(Form<Rational>.rational(ClipEntry.speeds).schema, SpeedPointKeys.list)), default: "1",
+    type: "1/100 to 100, or array of points",
+    "in place of `duration`: 0.5 is half the speed, so that the clip lasts twice the length of `use`; a number, or a "
+      + "fraction such as `\"1/3\"`; or a speed that changes: see [Speed](#speed); not for still pictures")
+  static let reverse = Key(
+    "reverse", .boolean, default: "`false`",
+    "whether it plays backwards, from the end of `use` to its start; see [Speed](#speed)")
+  static let freeze = Key(
+    "freeze", .time, kinds: ["video"],
+    "in place of `use` and `speed`: the time of the asset whose picture is shown all the time (0 is the only one of a "
+      + "still picture); with `duration` or `until`; for clips of video tracks")
+  static let sound = Key(
+    "sound", Form<ClipSound>.choice("sound"), default: "`keep`", kinds: ["video"],
+    "for a clip of a video track with sound: whether its sound is in the output")
+  static let until = Key(
+    "until", .raw("time, or `\"end\"`", .any(.reference("time"), ["const": "end"])), default: "",
+    "when it ends at the latest, on the film's timeline: it is cut there. `\"end\"` is the end of all other clips, so "
+      + "that music or a background ends with the film; only the last clip of a track may have it")
+  static let loop = Key(
+    "loop", .boolean, default: "`false`",
+    "whether `use` plays again and again, until `until`, which is `\"end\"` by default, or for `duration`")
+  static let transition = Key(
+    "transition", .raw("time, kind, or object", .any(TransitionKeys.ofClips, TransitionKeys.ofAudioClips)),
+    default: "none: a cut",
+    "how the clip before it in the list gives way to it: see [Transitions between clips](#transitions-between-clips)")
+
+  static let pitch = Key(
+    "pitch", Form<PitchAlgorithm>.choice("pitch algorithm"), default: "that of its track", kinds: ["sound"],
+    "what happens to the pitch of its sound if its speed is changed; see [Pitch](#pitch)")
+  static let track = Key(
+    "track", .integer(ClipSoundEntry.numbers), default: "the first that the file enables", kinds: ["sound"],
+    "which of the asset's audio tracks is heard, counted from 0")
+  static let language = Key(
+    "language", .language, default: "", kinds: ["sound"],
+    "in place of `track`: the first audio track in this language, by its code of ISO 639-2 such as `\"deu\"` (or "
+      + "`\"ger\"`)")
+  static let layout = Key(
+    "layout", Form<SpeakerLayout>.choice("layout"), default: "as the file says", kinds: ["sound"],
+    "the speakers that the channels of its sound are for; needed if the file does not say, of which `sheaf check` warns"
+  )
+  static let pan = Key(
+    "pan",
+    .raw(
+      "-1 to 1, or ramps of `value`",
+      .any(
+        .number(RampEntry.Quantity.pan.range), RampTables.list(RampTables.value, in: RampEntry.Quantity.pan.range))),
+    default: "0", kinds: ["sound"],
+    "where its sound is, from left to right; see [audioMix](#audiomix). Ramps are on the clip's own time: "
+      + "`[{ \"over\": \"0..2\", \"value\": [-1, 1] }]`")
+  static let audioFilters = Key(
+    "audioFilters", AudioFilterTables.list, kinds: ["sound"],
+    "applied to its sound, in order, at most \(AudioFilterEntry.greatestCount); see "
+      + "[Filters of sound](#filters-of-sound)")
+
+  static let ramps = Key(
+    "ramps", RampTables.list(RampTables.clip), kinds: ["video"],
+    "changes of `opacity`, `crop`, `frame` and `transform` on the clip's own time")
+  static let filters = Key(
+    "filters", FilterTables.list, kinds: ["video"],
+    "see [Filters](#filters); at most \(FilterEntry.greatestCount), in order; ramps are on the clip's own time")
+  static let alpha = Key(
+    "alpha", .alpha, default: "`straight`", kinds: ["video"],
+    "how the colours of a picture with transparency are stored: as they are, or multiplied by it, over black")
+  static let deinterlace = Key(
+    "deinterlace",
+    Form<Deinterlacing?>("`\"auto\"`, `true`, `false`", ["enum": ["auto", true, false]]) {
+      $0.deinterlacing($1)
+    }, default: "`\"auto\"`", kinds: ["video"],
+    "whether pictures of two fields become progressive: those that are flagged as interlaced, all, or none")
+
+  private static func ofPictures<Value>(_ key: Key<Value>) -> Key<Value> {
+    var key = key
+    key.kinds = ["video"]
+    return key
+  }
+  static let fit = ofPictures(LayerKeys.fit)
+
+  static let keys: [any DeclaredKey] = [
+    asset, use, at, duration, speed, reverse, until, loop, transition, pitch, track, language, layout, pan,
+    audioFilters, fit, ofPictures(LayerKeys.crop), ofPictures(LayerKeys.frame), ofPictures(LayerKeys.transform),
+    ofPictures(LayerKeys.opacity), ofPictures(LayerKeys.blendMode), ofPictures(LayerKeys.mask), ramps, filters,
+    deinterlace, alpha, freeze, sound,
+  ]
+  static let table = ObjectTable(
+    name: "clip", noun: "a clip", keys: keys, instead: ClipEntry.instead,
+    rules: [
+      .excludes("until", "duration", "a clip has 'until' or 'duration', not both")
+    ]
+      + ["use", "speed", "reverse", "loop"].map {
+        .excludes("freeze", $0, "a clip has 'freeze', the time of the one picture that it shows, or '\($0)', not both")
+      },
+    restrictions: [["not": .requires("track", "language")]])
+
+  // What clips have by their tracks.
+  static let ofAudioTracks = JSONValue.all(
+    .lacks(table.keyNames(ofKind: "video")), ["properties": ["transition": TransitionKeys.ofAudioClips]])
+  static let ofVideoTracks: JSONValue = ["properties": ["transition": TransitionKeys.ofClips]]
+  static let ofSilentTracks = JSONValue.all(
+    .lacks(table.keyNames(ofKind: "sound")), ["properties": ["sound": ["const": "drop"]]])
+}
+
+/// A point of a speed that changes.
+enum SpeedPointKeys {
+  static let at = Key("at", .time, default: "0", "on the clip's own time")
+  static let value = Key(
+    required: "value", .rational(RetimingEntry.speeds),
+    "the speed then; a number, or a fraction such as `\"1/3\"`. 0 is a frozen picture")
+  static let table = ObjectTable(
+    name: "speedPoint", noun: "a point of a speed", keys: [at, value], instead: RetimingEntry.Point.instead)
+  static let list: JSONValue = [
+    "type": "array", "items": table.reference, "minItems": 1, "maxItems": .integer(RetimingEntry.greatestCount),
+  ]
+}
+
+/// A track of captions.
+enum SubtitleTrackKeys {
+  static let id = Key(
+    "id", .name("a track's id"), default: "`subtitle1`, `subtitle2`…", "its name, which no other track has")
+  static let type = Key(
+    "type", .choice("track type", among: MediaType.allCases.map(\.rawValue)), default: "required", type: "`subtitle`",
+    "")
+  static let clips = Key(
+    required: "clips",
+    Form<[JSONValue]>(
+      "array of clips",
+      [
+        "type": "array", "items": clipTable.reference, "maxItems": .integer(SubtitleTrackEntry.greatestCount),
+      ]
+    ) { $0.items($1, "clips") }, "with the text tracks of assets")
+  static let table = ObjectTable(
+    name: "subtitleTrack", noun: "a subtitle track",
+    keys: [id, type, CaptionKeys.language, CaptionKeys.title, CaptionKeys.isDefault, clips],
+    instead: TrackEntry.instead)
+
+  static let clipAsset = Key(required: "asset", .asset, "a name of `assets`")
+  static let at = Key("at", .time, default: "the end of the clip before it; 0 for the first", "when it starts")
+  static let clipTable = ObjectTable(
+    name: "subtitleClip", noun: "a clip of a subtitle track", keys: [clipAsset, ClipKeys.use, at],
+    instead: ClipEntry.instead)
+}
+
+/// A track of values over time.
+enum MetadataTrackKeys {
+  static let id = Key(required: "id", .name("a track's id"), "no other track has this name")
+  static let type = Key(
+    "type", .choice("track type", among: MediaType.allCases.map(\.rawValue)), default: "required", type: "`metadata`",
+    "")
+  static let values = Key(
+    required: "values", .items("array", of: valueTable.reference, "values"),
+    "in any order, none overlapping another; all numbers, or all texts")
+  static let interpolation = Key(
+    "interpolation", Form<MetadataTrackEntry.Interpolation>.choice("interpolation"), default: "`hold`",
+    "for numbers that are given at a time: whether each goes linearly to the next one")
+  static let table = ObjectTable(
+    name: "metadataTrack", noun: "a metadata track", keys: [id, type, interpolation, values],
+    instead: MetadataTrackEntry.instead)
+
+  static let at = Key(
+    "at", .time, default: "required, or `over`",
+    "in place of `over`: the value lasts until the next one, and the last until the film's end")
+  static let over = Key(
+    "over", .range, default: "required, or `at`", "the time of the value, on the film's timeline")
+  private static let numbers = JSONValue.number(MetadataTrackEntry.numbers)
+  static let value = Key(
+    required: "value",
+    .raw("number, string, or an array of two numbers", .any(.reference("text"), numbers, .tuple(numbers, numbers))),
+    "from -1000000000 to 1000000000, or at most \(OverlayEntry.greatestTextLength) characters. Two numbers are those at "
+      + "the start and at the end of `over`, between which it is linear")
+  static let valueTable = ObjectTable(
+    name: "metadataValue", noun: "a value of a metadata track", keys: [at, over, value],
+    instead: MetadataTrackEntry.insteadOfItems,
+    rules: [
+      .excludes("at", "over", "a value has 'over', a range, or 'at', a time, not both"),
+      .needsOne(of: ["at", "over"], "a value of a metadata track needs 'at', a time, or 'over', a range"),
+    ],
+    restrictions: [.when(.requires("over"), else: ["properties": ["value": .any(.reference("text"), numbers)]])])
+}
+
+extension ClipKeys {
+  /// In the order of the reference: what plays when, what is seen, what is heard.
+  static let reference: [any DeclaredKey] =
+    [
+      asset, use, at, duration, speed, reverse, freeze, sound, until, loop, transition, fit,
+    ] + keys.filter { ["crop", "frame", "transform", "opacity", "blendMode", "mask"].contains($0.name) }
+    + [ramps, filters, alpha, deinterlace, pitch, track, language, layout, pan, audioFilters]
+}
