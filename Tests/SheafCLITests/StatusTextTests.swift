@@ -57,6 +57,27 @@ struct StatusTextTests {
     }
   }
 
+  @Test func `what a job took is shown in 80 columns, by worker if there are several`() throws {
+    func worker(_ id: String, _ name: String, _ number: Int64) -> JobUsage.Worker {
+      var usage = AttemptUsage()
+      (usage.render, usage.cpu, usage.fetch) = (.seconds(3_000 * number), .seconds(5_500 * number), .seconds(70))
+      (usage.peakBytes, usage.fetchedBytes, usage.uploadedBytes) = (900_000_000, 1_234_000_000 * number, 7_000)
+      return JobUsage.Worker(worker: id, workerName: name, attempts: Int(17 * number), usage: UsageReport(usage))
+    }
+    var one = status
+    one.tasks = []
+    one.usage = JobUsage([worker("a1", "anna", 1)])
+    let alone = StatusText.lines(one, width: 80)
+    #expect(alone.suffix(2).first == "took       50 min of work in 17 attempts, 1 h 32 min of CPU, 900.0 MB at most")
+    #expect(alone.last == "           1 min for 1.2 GB of inputs, 0.0 s for 7.0 kB of results")
+    // A program that was started again has another id, and the same name.
+    one.usage = JobUsage([worker("a1", "anna", 1), worker("a2", "anna", 1), worker("b1", "bert", 2)])
+    let lines = StatusText.lines(one, width: 80)
+    let rows = lines.suffix(2).map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
+    #expect(rows == ["anna 34", "bert 34"])
+    #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines)")
+  }
+
   private let head = [
     "job        k3v9x2m4q7ab", "document   first-film.json",
     "state      rendering: 640/1000 frames, 2/4 segments (1 from the cache); it waits: no worker has a free slot",

@@ -174,7 +174,8 @@ struct StillBody: RequestBody {
         throw AssetBody.wrong("/quality", "a quality is a number from 1 to 100")
       }
       return ImageRequest(
-        times: chosen[0], tolerance: tolerance, format: format ?? .jpeg, quality: quality, box: try Self.box(width, height),
+        times: chosen[0], tolerance: tolerance, format: format ?? .jpeg, quality: quality,
+        box: try Self.box(width, height),
         sheet: sheet.map { ImageRequest.Sheet(columns: $0.columns, rows: $0.rows, hasTimes: $0.hasTimes ?? false) })
     }
   }
