@@ -5,7 +5,7 @@ public import CompositionModel
 /// Each section of the document has a file here, with the section's keys, its entry (the section as written), its
 /// reader and its lowering. To add a key:
 ///
-/// 1. Declare it in the section's table (`…Tables.swift`), with its form, its default and its meaning: the reader's checks,
+/// 1. Declare it in the section's table (`…Tables.swift`), with its form, default and meaning: the reader's checks,
 ///    the JSON Schema and the row of the reference follow. Take it out of `notYet` if it is there.
 /// 2. Add a property to the section's entry, read it in the `DocumentReader` extension with `read(fields, key)`, and
 ///    lower it, with its problems, in the `Lowering` extension.

