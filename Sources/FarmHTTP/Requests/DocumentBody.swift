@@ -157,7 +157,7 @@ struct StillBody: RequestBody {
         }
         if chosen.isEmpty { chosen = [.count(sheet.columns * sheet.rows)] }
       }
-      guard chosen.count == 1 else {
+      guard chosen.count == 1, time == nil || sheet == nil else {
         throw ProblemDetails(.invalid, "give one of time, times, every, count, or the columns and rows of a sheet")
       }
       if let times, !(1...Self.mostPictures).contains(times.count) {
