@@ -37,6 +37,9 @@ struct DocumentRoutes: Sendable {
       Route(.post, "/v1/probe") { call in
         try await bodies.run(call, as: ProbeBody.self, limit: BodyReader.longestPlainBody) { try await probe($0.value) }
       },
+      Route(.get, "/v1/schema") { _ in
+        Response(bytes: Data(DocumentSchema.text.utf8), type: "application/schema+json")
+      },
       Route(.get, "/v1/presets") { _ in Response(json: Presets(presets: PresetReport.all)) },
       Route(.post, "/v1/presets") { call in
         try await bodies.run(call, as: PresetsBody.self) { body in
