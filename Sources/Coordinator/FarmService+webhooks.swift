@@ -142,7 +142,7 @@ extension FarmService {
       else {
         throw FarmError(
           .invalid,
-          "a webhook's url is http or https with a host, without a user or a fragment, in at most \(longestURL) ASCII characters"
+          "a webhook's url is http or https with a host and a port up to 65535, without a user or a fragment, in at most \(longestURL) ASCII characters"
         )
       }
     }
@@ -200,7 +200,7 @@ extension OutgoingMessage {
     let (delivery, event) = (due.delivery, due.delivery.event)
     var data = WebhookMessage.JobData(job: event.job?.description ?? "")
     (data.name, data.state, data.reason) = (event.name, event.state, event.message)
-    data.seconds = event.took?.seconds
+    data.seconds = event.took?.exactSeconds
     data.tasks = event.tasks.map { Int($0) }
     data.cached = event.cached.map { Int($0) }
     data.output = event.output.map { JobStatus.Output($0) }

@@ -132,8 +132,8 @@ struct Housekeeping: Sendable {
 }
 
 extension Duration {
-  /// In seconds, to the nearest tenth.
-  var seconds: Double { (Double(milliseconds) / 100).rounded() / 10 }
+  /// In seconds, to the nearest tenth, for logs.
+  var roundedSeconds: Double { (Double(milliseconds) / 100).rounded() / 10 }
 }
 
 extension FarmEvent.Task {

@@ -20,9 +20,9 @@ package enum FarmEvent: Sendable, Hashable, Codable {
     package var kind: TaskKind
     /// How much of the film it has made.
     package var filmSeconds: Double
-    package var usage: UsageReport
+    package var usage: AttemptUsage
 
-    package init(_ kind: TaskKind, filmSeconds: Double, usage: UsageReport) {
+    package init(_ kind: TaskKind, filmSeconds: Double, usage: AttemptUsage) {
       self.kind = kind
       self.filmSeconds = filmSeconds
       self.usage = usage

@@ -1,5 +1,5 @@
 /// What an attempt at a task took of its worker, as the worker has measured it. All from 0.
-package struct AttemptUsage: Sendable, Hashable {
+package struct AttemptUsage: Sendable, Hashable, Codable {
   /// From the grant until a slot was free.
   package var wait: Duration = .zero
   /// How long inputs were opened, fetched and verified while the task could not go on, and its process was started.

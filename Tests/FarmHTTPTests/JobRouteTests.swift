@@ -196,6 +196,14 @@ import Testing
       #expect(unfit.json["jobs"] as? [String] == [] && unfit.json["hasMore"] as? Bool == false, "\(unfit.text)")
       let removed = try await farm.post("/v1/jobs/delete", #"{"since": "\#(time)"}"#)
       #expect(removed.json["jobs"] as? [String] == ["job-4", "job-3"], "\(removed.text)")
+      // Those that can be taken up again.
+      for number in 5...6 { try await farm.openJob("job-\(number)") }
+      _ = try await farm.post("/v1/jobs/cancel", #"{"jobs": ["job-5"]}"#)
+      let again = try await farm.post("/v1/jobs/retry", #"{"since": "2020-01-01T00:00:00Z"}"#)
+      #expect(again.json["jobs"] as? [String] == ["job-5"], "\(again.text)")
+      #expect(try await farm.get("/v1/jobs/job-5").json["state"] as? String == "probing")
+      let open = try await farm.post("/v1/jobs/retry", #"{"jobs": ["job-5", "job-6"]}"#)
+      #expect(open.json["jobs"] as? [String] == [], "\(open.text)")
       // A request about every job must say so.
       for body in [
         "{}", #"{"states": []}"#, #"{"name": ""}"#, #"{"since": "yesterday"}"#, #"{"jobs": [], "name": "a"}"#,

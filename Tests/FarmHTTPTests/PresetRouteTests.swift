@@ -28,6 +28,9 @@ import Testing
       for (body, words) in [
         (#"{"assets": [\#(asset)]}"#, "give one of time"),
         (#"{"assets": [\#(asset)], "time": "1", "sheet": {"columns": 1, "rows": 1}}"#, "give one of time"),
+        (#"{"assets": [\#(asset)], "times": ["1"], "count": 2}"#, "give one of time"),
+        (#"{"assets": [\#(asset)], "times": []}"#, "/times"), (#"{"assets": [\#(asset)], "count": 201}"#, "/count"),
+        (#"{"assets": [\#(asset)], "time": "1", "tolerance": ["1"]}"#, "/tolerance"),
         (#"{"assets": [\#(asset)], "sheet": {"columns": 0, "rows": 1}}"#, "/sheet"),
         (#"{"assets": [\#(asset)], "time": "1", "quality": 101}"#, "/quality"),
         (#"{"assets": [\#(asset)], "time": "1", "width": 0}"#, "/width"),

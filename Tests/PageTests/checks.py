@@ -439,11 +439,11 @@ def notification(page, farm):
     page.context.grant_permissions(["notifications"], origin=farm.address)
     job = submit(farm, "watched", json.loads(document((640, 360), "slow", "0..5", 2)))
     page.evaluate("""() => {
-      window.told = [];
+      window.shown = [];
       window.Notification = class extends Notification {
         constructor(title, options) {
           super(title, options);
-          this.addEventListener("show", () => told.push(this));
+          this.addEventListener("show", () => shown.push(this));
         }
       };
     }""")
@@ -452,13 +452,13 @@ def notification(page, farm):
     tell.click()
     expect(tell).to_have_attribute("aria-pressed", "true")
     go(page, "#/workers")
-    eventually("the notification", lambda: page.evaluate("told.length") == 1, 60)
-    assert page.evaluate("told[0].title") == "watched: done"
-    page.evaluate("told[0].onclick()")
+    eventually("the notification", lambda: page.evaluate("shown.length") == 1, 60)
+    assert page.evaluate("shown[0].title") == "watched: done"
+    page.evaluate("shown[0].onclick()")
     expect(page.get_by_role("heading", name="watched")).to_be_visible()
     expect(tell).to_be_hidden()
     page.wait_for_timeout(50)
-    assert page.evaluate("told.length") == 1
+    assert page.evaluate("shown.length") == 1
 
 
 def killed_worker(page, farm):

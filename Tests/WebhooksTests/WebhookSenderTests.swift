@@ -41,6 +41,16 @@ struct WebhookSenderTests {
     }
   }
 
+  @Test func `an answer of success counts however long it is`() async throws {
+    try await Farm.run { farm in
+      try farm.start()
+      let added = try await farm.add("/200?long")
+      try await farm.submit("j1")
+      let listed = try await farm.deliveries(added.id) { $0.first?.status != nil }
+      #expect(listed.map(\.state) == [.delivered] && listed.map(\.status) == [200], "\(listed)")
+    }
+  }
+
   @Test(arguments: [("/500", 5.0), ("/302", 5.0), ("/503", 77.0)])
   func `an answer that is no success is tried again later`(path: String, least: Double) async throws {
     try await Farm.run { farm in
@@ -94,7 +104,7 @@ struct WebhookSenderTests {
   @Test(arguments: [
     "", "ftp://example.org/", "http://", "example.org", "http://user:x@example.org/", "http://a b/",
     "file:///etc/passwd",
-    "http://example.org/#part", "http://ä.example/",
+    "http://example.org/#part", "http://ä.example/", "http://127.0.0.1:99999/",
   ])
   func `what is no address of a server is refused`(url: String) async throws {
     try await Farm.run { farm in

@@ -29,8 +29,14 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             self.send_header("Location", "/204")
         if status == 503:
             self.send_header("Retry-After", "77")
-        self.send_header("Content-Length", "0")
+        # More than a sender has any use for.
+        long = bytes(3 << 20) if "long" in self.path else b""
+        self.send_header("Content-Length", str(len(long)))
         self.end_headers()
+        try:
+            self.wfile.write(long)
+        except ConnectionError:
+            pass
         print(json.dumps({"path": self.path, "verified": verified, "id": self.headers["webhook-id"],
                           "body": json.loads(body), "type": self.headers["Content-Type"]}), flush=True)
 

@@ -78,6 +78,6 @@ final class StoreAvailability: Sendable {
   /// A call has succeeded.
   func answered() {
     guard case .ended(let duration)? = state.withLock({ $0.succeeded(now: now()) }) else { return }
-    logger.notice("job store available again", metadata: ["seconds": "\(duration.seconds)"])
+    logger.notice("job store available again", metadata: ["seconds": "\(duration.roundedSeconds)"])
   }
 }

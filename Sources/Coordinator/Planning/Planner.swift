@@ -192,7 +192,7 @@ struct Planner: Sendable {
       .jobPlanned(
         job: job.id.description, name: job.name, tasks: planned.tasks.count,
         cached: planned.tasks.count { $0.cached != nil }, frames: planned.plan.frameCount,
-        seconds: (ContinuousClock.now - started).seconds, isMeasuring: planned.isMeasuring))
+        seconds: (ContinuousClock.now - started).roundedSeconds, isMeasuring: planned.isMeasuring))
   }
 
   /// A job that was measured has not been measured as its plan needs.

@@ -12,7 +12,8 @@ import SystemSupport
 /// Reads the statuses of jobs. The reason why a job failed is made once and kept, because it takes the job's tasks and
 /// its document to name the media in it.
 actor StatusReader {
-  private static let maximumFailures = 256
+  /// Of so many jobs what was found is kept.
+  private static let mostKept = 256
   /// How long a list of workers is used again, so that many looks at once make one list.
   private static let freshness = Duration.milliseconds(500)
 
@@ -29,6 +30,7 @@ actor StatusReader {
   /// The outputs of the job that was asked for last, and whether it was planned then. The list is nil if it has one
   /// output.
   private var outputs: (job: JobID, isPlanned: Bool, list: [OutputReport]?)?
+  /// What attempts took by job, with the job's end and when that was found.
   private var usages: [JobID: (usage: JobUsage?, endedAt: Duration?, at: Duration)] = [:]
   /// The names of the author's own compositors by job.
   private var compositors: [JobID: [String]] = [:]
@@ -91,7 +93,7 @@ actor StatusReader {
       return known.usage
     }
     let usage = JobUsage(try await store.usage(of: job.id).map { JobUsage.Worker($0) })
-    if usages.count >= Self.maximumFailures { usages = [:] }
+    if usages.count >= Self.mostKept { usages = [:] }
     usages[job.id] = (usage, job.endedAt, now())
     return usage
   }
@@ -166,7 +168,7 @@ actor StatusReader {
     if let known = compositors[job] { return known }
     // What cannot be read is found when the job is planned.
     let names = try await store.job(job).flatMap { try? JobRequest(encoded: $0.request) }?.compositors ?? []
-    if compositors.count >= Self.maximumFailures { compositors = [:] }
+    if compositors.count >= Self.mostKept { compositors = [:] }
     compositors[job] = names
     return names
   }
@@ -185,7 +187,7 @@ actor StatusReader {
     let request = try await store.job(job.id).flatMap { try? JobRequest(encoded: $0.request) }
     let tasks = failure.reason == .task ? try await store.tasks(of: job.id, payloads: false) : []
     guard let report = FailureReport(job, tasks, request) else { return nil }
-    if failures.count >= Self.maximumFailures { failures = [:] }
+    if failures.count >= Self.mostKept { failures = [:] }
     failures[job.id] = (failure, report)
     return report
   }

@@ -40,7 +40,7 @@ final class JobEnds: Sendable {
     if job.purpose == .render, remember(End(job: job.id, elapsed: job.elapsed)) {
       events.emit(
         .jobEnded(
-          job: job.id.description, name: job.name, state: job.state, seconds: job.elapsed.seconds,
+          job: job.id.description, name: job.name, state: job.state, seconds: job.elapsed.roundedSeconds,
           reason: job.failure?.message))
     }
     await facts.forget(job.id)

@@ -41,8 +41,7 @@ actor TaskFacts {
   /// What an attempt took, for the metrics. Nil: the worker did not say, or nothing is known of the task.
   static func usage(_ usage: AttemptUsage?, _ fact: Fact?, isDone: Bool = true) -> FarmEvent.TaskUsage? {
     guard let usage, let fact else { return nil }
-    return FarmEvent.TaskUsage(
-      fact.kind, filmSeconds: isDone ? fact.duration / .seconds(1) : 0, usage: UsageReport(usage))
+    return FarmEvent.TaskUsage(fact.kind, filmSeconds: isDone ? fact.duration / .seconds(1) : 0, usage: usage)
   }
 
   /// Records the tasks of a job by ordinal.

@@ -215,7 +215,7 @@ actor TaskReports {
     await answer(worker, .published(lease, outcome))
     guard outcome == .published else { return }
     let fact = await facts.fact(of: lease.task)
-    let since = known.map { (now() - $0.at).seconds }
+    let since = known.map { (now() - $0.at).roundedSeconds }
     events.emit(
       .taskDone(.init(lease.task, fact), worker: name, seconds: since, usage: TaskFacts.usage(usage, fact)))
     // A stitch whose grant another coordinator has sent is not recorded: its pieces' digests are not known here. Only a
@@ -312,7 +312,7 @@ actor TaskReports {
     guard wasHeld else { return }
     counts.lost(CollectionOfOne(lease))
     let fact = await facts.fact(of: lease.task)
-    let since = known.map { (now() - $0.at).seconds }
+    let since = known.map { (now() - $0.at).roundedSeconds }
     events.emit(
       .taskFailed(
         .init(lease.task, fact), worker: name, end: failure.end, seconds: since, reason: failure.message,

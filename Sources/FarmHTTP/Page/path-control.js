@@ -31,7 +31,7 @@ export class PathControl {
       const { tasks } = await api.tasks(job);
       farm.log.learn(job, tasks);
     } catch {
-      // It may be deleted: what the events have told of it is shown.
+      // It may be deleted: what its events say is shown.
     }
     if (this.timeline.job !== job) return;
     const path = this.timeline.path;

@@ -65,7 +65,7 @@ struct JobRoutes: Sendable {
 
   private func submitBody(_ call: Call, id: String) async throws -> Response {
     try await bodies.run(call, as: SubmissionBody.self) { body in
-      let (document, output) = try Self.document(body)
+      let (document, output) = try await Self.document(body)
       let text = SubmittedText(document, output: output)
       let (assets, missing) = try await farm.assets(of: text, try body.value.assets.sources)
       var submission = Submission(document: Data(document), assets: assets)
@@ -107,14 +107,18 @@ struct JobRoutes: Sendable {
   /// The document that the job renders, and its output: those of the request, or those of the sound alone.
   private static func document(
     _ body: DecodedBody<SubmissionBody>
-  ) throws(ProblemDetails) -> (document: [UInt8], output: String) {
+  ) async throws -> (document: [UInt8], output: String) {
     let document = try body.document
     guard let sound = body.value.sound else { return (document, body.value.output ?? "") }
-    guard body.value.output == nil else { throw ProblemDetails(.invalid, "sound is a WAVE file, and has no output") }
-    do throws(DocumentError) {
-      return (try Document.ofSound(document, track: sound.track, output: soundName), soundName)
-    } catch {
-      throw ProblemDetails(problems: error.problems.located(in: document))
+    guard body.value.output == nil else {
+      throw ProblemDetails(.invalid, "with 'sound' the film is a WAVE file: leave out 'output'")
+    }
+    return try await BlockingWork.run(.planning) {
+      do throws(DocumentError) {
+        return (try Document.ofSound(document, track: sound.track, output: soundName), soundName)
+      } catch {
+        throw ProblemDetails(problems: error.problems.located(in: document))
+      }
     }
   }
 

@@ -33,7 +33,7 @@ final class Measurements: Sendable {
 
     mutating func add(_ usage: FarmEvent.TaskUsage?) {
       guard let usage else { return }
-      self.usage[usage.kind] = (self.usage[usage.kind] ?? AttemptUsage()) + usage.usage.usage
+      self.usage[usage.kind] = (self.usage[usage.kind] ?? AttemptUsage()) + usage.usage
       filmSeconds += usage.filmSeconds
     }
   }

@@ -73,7 +73,7 @@ enum AgentEvent: Sendable, Hashable {
   /// How many bytes of the result the coordinator has.
   case uploading(RunID, bytes: UInt64)
   /// The coordinator has the result. Of its bytes so many were sent.
-  case uploaded(RunID, bytes: UInt64 = 0)
+  case uploaded(RunID, bytes: UInt64)
   /// The coordinator cannot take the result for now.
   case uploadPostponed(RunID)
   case uploadFailed(RunID, String)

@@ -44,6 +44,11 @@ struct AgentScript {
   }
 }
 
+extension AgentEvent {
+  /// The coordinator had the result before.
+  static func uploaded(_ run: RunID) -> AgentEvent { .uploaded(run, bytes: 0) }
+}
+
 extension Lease {
   static func number(_ number: Int) -> Lease {
     Lease(task: TaskID(job: JobID("job"), ordinal: Int32(number)), epoch: 1)
