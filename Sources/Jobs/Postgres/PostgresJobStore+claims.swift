@@ -153,6 +153,11 @@ extension Fields {
 }
 
 extension Statement {
+  /// The time so many microseconds ago. A subquery, which is computed once and not for each row.
+  private static func ago(_ parameter: String) -> String {
+    "(SELECT sheaf.now() - \(parameter) * interval '1 microsecond')"
+  }
+
   /// The jobs whose tasks go to workers of build `$1`, in their order.
   private static let openJobs = openJobs(first: "")
 
@@ -168,7 +173,7 @@ extension Statement {
   private static let openJobsStalledLast = openJobs(
     first: """
       EXISTS (SELECT FROM sheaf.lease
-        WHERE lease.job = number AND lease.moved_at + $5 * interval '1 microsecond' <= sheaf.now()),
+        WHERE lease.job = number AND lease.moved_at <= \(ago("$5"))),
       """)
 
   /// Those of the workers `$2` of whom an attempt at the task is suspect.
@@ -271,7 +276,7 @@ extension Statement {
         SELECT lease.job, lease.ordinal, lease.worker, lease.granted_at FROM sheaf.lease
         WHERE lease.job = open.number AND NOT lease.is_backup AND (
           lease.is_away
-          OR lease.granted_at <= sheaf.now() - $4 * interval '1 microsecond'
+          OR lease.granted_at <= \(ago("$4"))
             AND lease.video_cost
               BETWEEN \(LeasePolicy.measurableCosts.lowerBound) AND \(LeasePolicy.measurableCosts.upperBound)
             AND (extract(epoch FROM sheaf.now() - lease.granted_at) * 1000000)::bigint

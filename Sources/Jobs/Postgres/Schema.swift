@@ -12,6 +12,7 @@ enum Schema {
     Migration(version: 1, name: "0001_farm", script: PackageResources._001_farm_sql),
     Migration(version: 2, name: "0002_events", script: PackageResources._002_events_sql),
     Migration(version: 3, name: "0003_usage", script: PackageResources._003_usage_sql),
+    Migration(version: 4, name: "0004_sound_rows", script: PackageResources._004_sound_rows_sql),
   ]
 
   /// Applies the missing migrations, as one transaction under a lock: of the coordinators that start at once, one does
