@@ -140,8 +140,9 @@ package final class ContentUpload: @unchecked Sendable {
 
   /// Ends the upload and keeps what was written for the next one of the same content, if it is worth it. Does nothing
   /// after `finish` or `discard`.
-  package func keep() {
-    guard isPartial, max(received, resumed) >= Self.smallestPartial else { return discard() }
+  /// - Parameter isPromised: Whether its client counts on it, however little it is.
+  package func keep(isPromised: Bool = false) {
+    guard isPartial, isPromised || max(received, resumed) >= Self.smallestPartial else { return discard() }
     release(reservation)
     // Frees the blocks that are reserved and not written. If that fails, the next upload of the content frees them.
     if isAllocated, let file, let size = try? file.status().st_size { try? file.truncate(to: Int64(size)) }

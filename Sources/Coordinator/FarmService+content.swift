@@ -182,9 +182,10 @@ package final class FarmUpload: Sendable {
   }
 
   /// Keeps what was written, for the next upload of the same content.
-  package func keep() async {
+  /// - Parameter isPromised: Whether its client counts on it, however little it is.
+  package func keep(isPromised: Bool = false) async {
     // Not cancelled with the client's request, which has ended.
-    let keeping = Task { [upload] in try await BlockingWork.run { upload.keep() } }
+    let keeping = Task { [upload] in try await BlockingWork.run { upload.keep(isPromised: isPromised) } }
     // It cannot fail: the task is not cancelled.
     try? await keeping.value
   }

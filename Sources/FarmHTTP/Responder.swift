@@ -74,10 +74,15 @@ struct Responder: Sendable {
     if closes { channel.close(mode: .input, promise: nil) }
   }
 
-  /// Whether the client may send the body.
+  /// Whether the client may send the body. The reply says why not.
   private func mayBegin(_ request: Request) -> Bool {
-    // Its error is the reply's.
-    (try? access.check(request.head)) != nil
+    let path = (request.head.path ?? "/").prefix { $0 != "?" }
+    guard case .route(let route, _) = table.match(request.method, path),
+      (try? access.check(request.head)) != nil
+    else { return false }
+    // The bodies of other routes are content.
+    guard route.method == .post else { return true }
+    return request.headers[.contentLength].flatMap { Int64($0) } ?? 0 <= Int64(BodyReader.longestBody)
   }
 
   /// The reply, and the template of the path for the count of requests.
@@ -86,6 +91,10 @@ struct Responder: Sendable {
   ) async -> (Response, template: String) {
     var template = "unknown"
     do {
+      // What stands before the server may have judged the request by another of its hosts (RFC 9112, 3.2).
+      if let host = request.head.authority, host.isEmpty || host.contains(where: { $0 == "," || $0 == " " }) {
+        throw ProblemDetails(.badRequest, "a request has one header Host, and not \"\(host.prefix(128))\"")
+      }
       let path = request.head.path ?? "/"
       let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
       switch table.match(request.method, parts.first ?? "/") {

@@ -104,6 +104,76 @@ import Testing
     }
   }
 
+  @Test(arguments: ["Host: 127.0.0.1\r\nHost: example.org\r\n", "Host: 127.0.0.1, example.org\r\n", "Host:\r\n", ""])
+  func `a request names one host`(hosts: String) async throws {
+    try await TestFarm.run { farm in
+      let client = try RawClient(port: farm.port)
+      try await client.send(Array("GET /healthz HTTP/1.1\r\nConnection: close\r\n\(hosts)\r\n".utf8))
+      let reply = try await client.rest()
+      #expect(reply.hasPrefix("HTTP/1.1 400 ") && reply.contains("a request has one header Host"), "\(reply)")
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("POST", "/v1/jobs", 1 << 40), ("POST", "/v1/nothing", 1 << 20), ("DELETE", "/v1/jobs", 1 << 20),
+    ] as [(String, String, Int)])
+  func `a body that will be refused is not asked for`(method: String, path: String, length: Int) async throws {
+    try await TestFarm.run { farm in
+      let client = try RawClient(port: farm.port)
+      try await client.send(
+        RawClient.head(method, path, Self.json + [("Expect", "100-continue")], length: length))
+      #expect(try await client.head().status >= 400)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("POST", "/v1/check"), ("PUT", "/v1/content/\(SHA256Digest.of([1]).hex)"),
+    ] as [(String, String)])
+  func `a compressed body is refused`(method: String, path: String) async throws {
+    try await TestFarm.run { farm in
+      let reply = try await farm.request(
+        method, path, headers: Self.json + [("Content-Encoding", "gzip")], body: [1])
+      #expect(reply.status == 415 && reply["accept-encoding"] == "identity", "\(reply.text)")
+      let plain = try await farm.request(
+        method, path, headers: Self.json + [("Content-Encoding", "identity")], body: [1])
+      #expect(plain.status != 415)
+    }
+  }
+
+  @Test func `an upload may come in parts of any length`() async throws {
+    try await TestFarm.run { farm in
+      let bytes = (0..<23).map { UInt8($0) }
+      let path = "/v1/content/\(SHA256Digest.of(bytes).hex)"
+      for start in stride(from: 0, to: 23, by: 7) {
+        let headers = [("Upload-Offset", "\(start)"), ("Upload-Length", "23")]
+        let part = Array(bytes[start..<min(start + 7, 23)])
+        let reply = try await farm.request("PATCH", path, headers: headers, body: part)
+        #expect(reply.status == (start < 21 ? 204 : 201), "\(reply.text)")
+        guard start == 7 else { continue }
+        // One that comes again is refused, and leaves the upload as it is.
+        let again = try await farm.request("PATCH", path, headers: headers, body: part)
+        #expect(again.status == 409, "\(again.text)")
+      }
+    }
+  }
+
+  @Test func `a part that says a shorter whole leaves the upload as it is`() async throws {
+    try await TestFarm.run { farm in
+      let bytes = [UInt8](repeating: 7, count: 300_000)
+      let path = "/v1/content/\(SHA256Digest.of(bytes).hex)"
+      let send = { (offset: Int, length: Int, part: ArraySlice<UInt8>) in
+        try await farm.request(
+          "PATCH", path, headers: [("Upload-Offset", "\(offset)"), ("Upload-Length", "\(length)")], body: Array(part))
+      }
+      #expect(try await send(0, 300_000, bytes[..<200_000]).status == 204)
+      let wrong = try await send(200_000, 199_999, [])
+      #expect(wrong.status == 400 && wrong.text.contains("200000 bytes have arrived"), "\(wrong.text)")
+      #expect(try await send(200_000, 300_000, bytes[200_000...]).status == 201)
+    }
+  }
+
   @Test(arguments: [Int64.max, 1 << 60])
   func `an upload that no disk could hold is refused, and does not wait`(size: Int64) async throws {
     try await TestFarm.run(minimumFree: 1) { farm in

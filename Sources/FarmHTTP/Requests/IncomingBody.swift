@@ -32,6 +32,15 @@ struct BodyParts: AsyncSequence {
 extension Call {
   /// The request's body. It can be read once.
   var parts: BodyParts { BodyParts(body: request.body) }
+
+  /// Throws `.unsupportedMediaType` if the body is compressed, or encoded in another way (RFC 9110, 8.4).
+  func requirePlainBody() throws(ProblemDetails) {
+    guard let encoding = header(.contentEncoding), encoding.lowercased() != "identity" else { return }
+    var problem = ProblemDetails(
+      .unsupportedMediaType, "the body must be sent as it is, and not as \(encoding.prefix(128))")
+    problem.headers[.acceptEncoding] = "identity"
+    throw problem
+  }
 }
 
 /// A body that is read whole.

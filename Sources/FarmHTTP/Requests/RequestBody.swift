@@ -52,6 +52,7 @@ struct BodyReader: Sendable {
     guard mediaType == "application/json" else {
       throw ProblemDetails(.unsupportedMediaType, "the body must be application/json, not \(given.prefix(128))")
     }
+    try call.requirePlainBody()
     if let length = call.header(.contentLength), Int64(length) ?? .max > limit { throw IncomingBody.tooLong(limit) }
     let watch = BodyWatch(limits)
     return try await withThrowingTaskGroup(of: Response?.self) { group in

@@ -45,6 +45,12 @@ struct ContentRoutes: Sendable {
           throw ProblemDetails(
             .badRequest, "a part of an upload needs the headers Upload-Offset and Upload-Length, the whole size")
         }
+        // Opening it as the shorter content would drop what is there.
+        let received = try await farm.received(digest)
+        if !received.isComplete, received.bytes > size {
+          throw ProblemDetails(
+            .badRequest, "Upload-Length is the whole size, and not \(size): \(received.bytes) bytes have arrived")
+        }
         return try await receive(call, Content(digest: digest, size: size), from: offset)
       },
     ]
@@ -69,14 +75,17 @@ struct ContentRoutes: Sendable {
   /// Appends the body to an upload.
   /// - Parameter offset: Of the body's first byte in the content.
   private func receive(_ call: Call, _ content: Content, from offset: Int64) async throws -> Response {
-    try await quota.run {
+    try call.requirePlainBody()
+    return try await quota.run {
       guard let upload = try await farm.upload(content) else {
         return Self.reply(.ok, content.size, isComplete: true)
       }
       // A whole upload of what an interrupted one left begins anew where that ended.
       var skipped = call.request.method == .put ? upload.received : 0
+      // Its client was told what has arrived.
+      let isPart = call.request.method == .patch
       guard offset + skipped == upload.received else {
-        await upload.keep()
+        await upload.keep(isPromised: upload.received > 0)
         var problem = ProblemDetails(
           .conflict, "the next part of this upload is at \(upload.received), and not at \(offset)")
         problem.headers[Self.offset] = "\(upload.received)"
@@ -92,13 +101,13 @@ struct ContentRoutes: Sendable {
           if part.readableBytes > 0 { try await upload.write(Data(part.readableBytesView)) }
         }
         guard upload.received == content.size else {
-          await upload.keep()
-          if call.request.method == .put { throw ProblemDetails(.badRequest, "the body ended too early") }
+          await upload.keep(isPromised: isPart)
+          guard isPart else { throw ProblemDetails(.badRequest, "the body ended too early") }
           return Self.reply(.noContent, upload.received, isComplete: false)
         }
         try await upload.finish()
       } catch {
-        await upload.keep()
+        await upload.keep(isPromised: isPart && upload.received > 0)
         throw error
       }
       return Self.reply(.created, content.size, isComplete: true)

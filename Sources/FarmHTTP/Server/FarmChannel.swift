@@ -22,7 +22,8 @@ struct FarmChannel: ServerChildChannel {
 }
 
 /// States which request is the last of its connection in the one form that the server looks for: one of HTTP/1.0, whose
-/// reply ends with the connection, and one whose `Connection` has `close` in any case or among other options.
+/// reply ends with the connection, and one whose `Connection` has `close` in any case or among other options. Joins the
+/// hosts that a request names, of which the server would take the first.
 private final class LastRequestHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -35,6 +36,9 @@ private final class LastRequestHandler: ChannelDuplexHandler {
     guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
     isOld = head.version.major < 1 || head.version == .http1_0
     let options = head.headers[canonicalForm: "connection"].map { $0.lowercased() }
+    let hosts = head.headers["host"]
+    // A request of HTTP/1.1 without one is refused as one with an empty one.
+    if !isOld, hosts.count != 1 { head.headers.replaceOrAdd(name: "host", value: hosts.joined(separator: ", ")) }
     if isOld || options.contains("close") { head.headers.replaceOrAdd(name: "connection", value: "close") }
     context.fireChannelRead(wrapInboundOut(.head(head)))
   }
