@@ -250,18 +250,15 @@ extension Submission {
   /// A document of this machine.
   /// - Parameters:
   ///   - output: The film's path, whose extension selects the container; empty if the document does.
-  ///   - segmentDuration: In the document's notation of times; empty selects the default.
   package init(
-    _ edit: EditFile, _ assets: [SubmittedAsset], output: String, segmentDuration: String, priority: Int32 = 0,
-    strictMedia: Bool = false, strict: Bool = false
+    _ edit: EditFile, _ assets: [SubmittedAsset], output: String, options: RenderOptions = RenderOptions(),
+    priority: Int32 = 0
   ) {
     self.init(document: Data(edit.bytes), assets: assets)
     name = edit.name
     self.output = output
-    self.segmentDuration = segmentDuration
+    self.options = options
     self.priority = priority
-    self.strictMedia = strictMedia
-    self.strict = strict
     // Makes a submission that is sent twice one job.
     id = (0..<20).map { _ in String("0123456789abcdefghijklmnopqrstuvwxyz".randomElement() ?? "0") }.joined()
   }

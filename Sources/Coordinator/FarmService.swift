@@ -61,7 +61,7 @@ package struct FarmService: Sendable {
   /// The problems of a document that can be found without its media, and those of assets that were not submitted.
   package func problems(of submission: Submission, _ text: SubmittedText? = nil) async throws -> [Problem] {
     try await JobSubmission(coordinator).read(
-      submission.document, submission.assets, segmentDuration: submission.segmentDuration, output: submission.output,
+      submission.document, submission.assets, options: submission.options, output: submission.output,
       text?.text
     ).problems
   }

@@ -24,7 +24,7 @@ struct Inspection: Sendable {
 
   func answer(_ inspected: InspectionRequest) async throws -> InspectionReply {
     let (request, found) = try await JobSubmission(service).read(
-      inspected.document, inspected.assets, segmentDuration: inspected.segmentDuration, output: inspected.output)
+      inspected.document, inspected.assets, options: inspected.options, output: inspected.output)
     let probed = try await probe(request)
     var reply = InspectionReply()
     reply.descriptions = probed.descriptions

@@ -26,11 +26,8 @@ struct JobSubmission: Sendable {
       throw FarmError(.invalid, "a submission must be named by 1 to 64 visible ASCII characters, or not at all")
     }
     var (request, problems) = try await read(
-      submission.document, submission.assets, segmentDuration: submission.segmentDuration, output: submission.output,
-      text)
+      submission.document, submission.assets, options: submission.options, output: submission.output, text)
     guard problems.isEmpty else { return SubmissionReply(problems: problems) }
-    if submission.strictMedia { request.strictMedia = true }
-    if submission.strict { request.strict = true }
     let trace = submission.traceparent.flatMap { TraceContext($0)?.child() } ?? .fresh()
     request.traceparent = trace.description
     let (tasks, encoded) = try await BlockingWork.run { [results = service.results, request] in
@@ -59,27 +56,25 @@ struct JobSubmission: Sendable {
   /// The request, and the document's problems. An empty document has none: it requests descriptions only. Throws
   /// `.invalid` if the document is too long or an asset is not available.
   func read(
-    _ document: Data, _ assets: [SubmittedAsset], segmentDuration: String, output: String,
-    _ text: DocumentText? = nil
+    _ document: Data, _ assets: [SubmittedAsset], options: RenderOptions, output: String, _ text: DocumentText? = nil
   ) async throws -> (request: JobRequest, problems: [Problem]) {
     // It may read files under the media root for their digests, unless `FindMissing` was asked for them before.
     let read = try await BlockingWork.run(.hashing) { [self] in
-      Result { try examine(document, assets, segmentDuration: segmentDuration, output: output, text) }
+      Result { try examine(document, assets, options: options, output: output, text) }
     }
     service.memory.used()
     return try read.get()
   }
 
   private func examine(
-    _ document: Data, _ assets: [SubmittedAsset], segmentDuration: String, output: String,
-    _ text: DocumentText?
+    _ document: Data, _ assets: [SubmittedAsset], options: RenderOptions, output: String, _ text: DocumentText?
   ) throws -> (request: JobRequest, problems: [Problem]) {
     guard document.count <= Submission.longestDocument else {
       throw FarmError(
         .invalid, "a document of \(document.count) bytes is longer than the limit of \(Submission.longestDocument)")
     }
     var request = JobRequest(
-      text ?? DocumentText(String(decoding: document, as: UTF8.self), output: output), segmentDuration: segmentDuration)
+      text ?? DocumentText(String(decoding: document, as: UTF8.self), output: output), options: options)
     for asset in assets {
       guard service.content.has(asset.content, hint: asset.file) else {
         throw FarmError(.invalid, "asset \"\(asset.id)\" (\(asset.content.digest)) was not uploaded")

@@ -52,17 +52,12 @@ package struct Submission: Sendable, Hashable, Codable {
   package var name = ""
   /// Jobs of a higher priority go first.
   package var priority: Int32 = 0
-  /// As a document writes a time, such as `5` or `90f`; empty is the default.
-  package var segmentDuration = ""
+  package var options = RenderOptions()
   /// The output's path, whose extension selects the container; empty if the document's `export.to` does.
   package var output = ""
   /// Chosen by the client, unique to this submission: 1 to 64 visible ASCII characters, or empty. A submission that is
   /// sent again is answered with the job that it made; another one with the same id is a conflict.
   package var id = ""
-  /// Whether damaged media fail the job.
-  package var strictMedia = false
-  /// Whether a warning about the document fails the job, before anything is rendered.
-  package var strict = false
   /// The trace that the job is part of, for logs. Nil: the coordinator begins one. A `traceparent`.
   package var traceparent: String?
 
@@ -148,7 +143,7 @@ package struct InspectionRequest: Sendable, Hashable, Codable {
   package var document: Data
   package var assets: [SubmittedAsset]
   /// As in a `Submission`.
-  package var segmentDuration = ""
+  package var options = RenderOptions()
   /// As in a `Submission`.
   package var output = ""
   /// The still pictures that are asked for: of the film, or, with an empty document, of the one asset.

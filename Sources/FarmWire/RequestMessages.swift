@@ -29,17 +29,24 @@ extension SubmittedAsset {
 }
 
 extension Sheaf_Submit {
+  fileprivate var options: RenderOptions {
+    get { RenderOptions(segmentDuration: segmentDuration, strictMedia: strictMedia, strict: strict) }
+    set {
+      segmentDuration = newValue.segmentDuration
+      strictMedia = newValue.strictMedia
+      strict = newValue.strict
+    }
+  }
+
   package init(_ submission: Submission) {
     self.init()
     document = submission.document
     assets = submission.assets.map { Sheaf_SubmittedAsset($0) }
     name = submission.name
     priority = submission.priority
-    segmentDuration = submission.segmentDuration
+    options = submission.options
     output = submission.output
     self.submission = submission.id
-    strictMedia = submission.strictMedia
-    strict = submission.strict
   }
 }
 
@@ -48,11 +55,9 @@ extension Submission {
     self.init(document: message.document, assets: try message.assets.map(SubmittedAsset.init))
     name = message.name
     priority = message.priority
-    segmentDuration = message.segmentDuration
+    options = message.options
     output = message.output
     id = message.submission
-    strictMedia = message.strictMedia
-    strict = message.strict
   }
 }
 
@@ -152,7 +157,7 @@ extension Sheaf_InspectDocument {
     self.init()
     document = request.document
     assets = request.assets.map { Sheaf_SubmittedAsset($0) }
-    segmentDuration = request.segmentDuration
+    segmentDuration = request.options.segmentDuration
     output = request.output
     if let images = request.images { self.images = try JSONCoding.encoder.encode(images) }
   }
@@ -161,7 +166,7 @@ extension Sheaf_InspectDocument {
 extension InspectionRequest {
   package init(_ message: Sheaf_InspectDocument) throws {
     self.init(document: message.document, assets: try message.assets.map(SubmittedAsset.init))
-    segmentDuration = message.segmentDuration
+    options.segmentDuration = message.segmentDuration
     output = message.output
     guard !message.images.isEmpty else { return }
     do {

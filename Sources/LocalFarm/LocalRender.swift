@@ -15,15 +15,15 @@ package struct LocalInspection: Sendable {
   private let edit: EditFile?
   private let assets: [SubmittedAsset]
   private let output: String
-  private let segmentDuration: String
+  private let options: RenderOptions
 
   package init(
-    edit: EditFile?, assets: [SubmittedAsset], output: String = "", segmentDuration: String = ""
+    edit: EditFile?, assets: [SubmittedAsset], output: String = "", options: RenderOptions = RenderOptions()
   ) {
     self.edit = edit
     self.assets = assets
     self.output = output
-    self.segmentDuration = segmentDuration
+    self.options = options
   }
 
   /// Starts a farm, uploads the files, and returns the coordinator's answer. A file that is gone meanwhile is a problem
@@ -41,8 +41,7 @@ package struct LocalInspection: Sendable {
       return try await answer(farm, contents, images)
     } catch let gone as MediaWatch.Gone {
       let others = LocalInspection(
-        edit: edit, assets: assets.filter { !gone.assets.contains($0.id) }, output: output,
-        segmentDuration: segmentDuration)
+        edit: edit, assets: assets.filter { !gone.assets.contains($0.id) }, output: output, options: options)
       var reply =
         others.assets.isEmpty && edit == nil ? InspectionReply() : try await others.ask(farm, contents)
       let own = Set(gone.problems.map(\.pointer))
@@ -56,7 +55,7 @@ package struct LocalInspection: Sendable {
     _ farm: LocalFarm, _ contents: FileContentCache, _ images: ImageRequest?
   ) async throws -> InspectionReply {
     var inspected = InspectionRequest(document: Data(edit?.bytes ?? []), assets: assets)
-    inspected.segmentDuration = segmentDuration
+    inspected.options = options
     inspected.output = output
     inspected.images = images
     let request = inspected
@@ -87,23 +86,13 @@ package struct LocalRender: Sendable {
 
   private let edit: EditFile
   private let output: String
-  private let segmentDuration: String
-  private let strictMedia: Bool
-  private let strict: Bool
+  private let options: RenderOptions
 
-  /// - Parameters:
-  ///   - output: The film's path.
-  ///   - segmentDuration: In the document's notation of times; empty selects the default.
-  ///   - strictMedia: Whether damaged media fail the render.
-  ///   - strict: Whether a warning about the document fails the render.
-  package init(
-    edit: EditFile, output: String, segmentDuration: String, strictMedia: Bool = false, strict: Bool = false
-  ) {
-    self.strictMedia = strictMedia
-    self.strict = strict
+  /// - Parameter output: The film's path.
+  package init(edit: EditFile, output: String, options: RenderOptions = RenderOptions()) {
     self.edit = edit
     self.output = output
-    self.segmentDuration = segmentDuration
+    self.options = options
   }
 
   /// Returns the status of the job when the film is at its path. Throws with every problem of the document and its
@@ -126,7 +115,7 @@ package struct LocalRender: Sendable {
     // The containers of several outputs are the document's.
     let output = edit.document.hasOutputs ? "" : output
     guard edit.document.problems.isEmpty, found.isEmpty else {
-      let inspection = LocalInspection(edit: edit, assets: assets, output: output, segmentDuration: segmentDuration)
+      let inspection = LocalInspection(edit: edit, assets: assets, output: output, options: options)
       throw CommandFailure(problems: inspection.problems(try await inspection.run(configuration), and: found))
     }
     let destination = try place.get()
@@ -138,8 +127,7 @@ package struct LocalRender: Sendable {
         let run = JobRun(client)
         for attempt in 1... {
           // Each attempt is a job of its own.
-          let submission = Submission(
-            edit, assets, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia, strict: strict)
+          let submission = Submission(edit, assets, output: output, options: options)
           let status = try await job(run, farm, submission, media, report)
           guard let film = status.output?.content else { throw CoordinatorClient.unexpected }
           let outputs = status.outputs ?? []

@@ -111,11 +111,11 @@ struct PlanCommand: AsyncParsableCommand {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let name = edit
       let configuration = try farm.configuration()
-      let (named, segmentDuration) = (try OutputPath.value(output), try segments.value)
+      let named = try OutputPath.value(output)
+      let options = RenderOptions(segmentDuration: try segments.value)
       let (edit, examined) = try EditFile.examined(edit, output: named)
       let (assets, missing) = try await edit.assets(configuration.contents)
-      let inspection = LocalInspection(
-        edit: edit, assets: assets, output: examined ?? "", segmentDuration: segmentDuration)
+      let inspection = LocalInspection(edit: edit, assets: assets, output: examined ?? "", options: options)
       let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
       var problems = inspection.problems(reply, and: missing)
       if let output = named ?? edit.outputPath { problems += edit.replaced(by: output, assets) }

@@ -40,9 +40,7 @@ struct SubmitCommand: AsyncParsableCommand {
       "Jobs of a higher priority go first; the default is 0. [SHEAF_PRIORITY]", valueName: "n"))
   var priority: String?
 
-  @OptionGroup var segments: SegmentOptions
-  @OptionGroup var strict: StrictOption
-  @OptionGroup var strictMedia: StrictMediaOption
+  @OptionGroup var options: RenderingOptions
   @OptionGroup var json: JSONOption
 
   private struct Submitted: Encodable { var job: String }
@@ -53,14 +51,14 @@ struct SubmitCommand: AsyncParsableCommand {
       let limits = Int64(Int32.min)...Int64(Int32.max)
       let priority = try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0
       let output = try OutputPath.value(output)
-      let duration = try segments.value
+      let options = try options.value
       let edit = try EditFile(edit, output: output)
       try edit.checkOutput(output)
       let file = try output.map { try FilmDestination($0, outputs: edit.document.outputFiles) }
       let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
       // The containers of several outputs are the document's.
       let named = edit.document.hasOutputs ? "" : output ?? ""
-      let (isJSON, strict, strictMedia) = (json.isOn, strict.isOn, strictMedia.isOn)
+      let isJSON = json.isOn
       try await Interruption.cancelling { [coordinator] in
         // Without a cache folder the digests are kept in memory, and the next command reads the files again.
         let contents = FileContentCache(directory: try? ProcessEnvironment.cacheDirectory)
@@ -73,9 +71,7 @@ struct SubmitCommand: AsyncParsableCommand {
         // Each call is a job of its own.
         let submit = { @Sendable in
           try await client.submit(
-            Submission(
-              edit, assets, output: named, segmentDuration: duration, priority: Int32(priority),
-              strictMedia: strictMedia, strict: strict)
+            Submission(edit, assets, output: named, options: options, priority: Int32(priority))
           ) { progress.report($0) }
         }
         let job = try await edit.locating(submit)

@@ -100,6 +100,19 @@ struct StrictOption: ParsableArguments {
   var isOn: Bool { Setting.flag(strict, "SHEAF_STRICT") }
 }
 
+/// Of the commands that render.
+struct RenderingOptions: ParsableArguments {
+  @OptionGroup var segments: SegmentOptions
+  @OptionGroup var strict: StrictOption
+  @OptionGroup var strictMedia: StrictMediaOption
+
+  var value: RenderOptions {
+    get throws {
+      RenderOptions(segmentDuration: try segments.value, strictMedia: strictMedia.isOn, strict: strict.isOn)
+    }
+  }
+}
+
 struct StrictMediaOption: ParsableArguments {
   @Flag(help: "Fail if the film shows damaged media, in place of a warning. [SHEAF_STRICT_MEDIA]")
   var strictMedia = false

@@ -42,15 +42,13 @@ struct RenderCommand: AsyncParsableCommand {
   var container: String?
 
   @OptionGroup var farm: LocalFarmOptions
-  @OptionGroup var segments: SegmentOptions
-  @OptionGroup var strict: StrictOption
-  @OptionGroup var strictMedia: StrictMediaOption
+  @OptionGroup var options: RenderingOptions
   @OptionGroup var json: JSONOption
 
   func run() async throws {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let configuration = try farm.configuration()
-      let segmentDuration = try segments.value
+      let options = try options.value
       var named = try OutputPath.value(output)
       let streamed = named == "-" ? Setting.text(container, "SHEAF_CONTAINER").map { "film.\($0)" } : named
       let edit = try EditFile(edit, output: streamed)
@@ -71,9 +69,7 @@ struct RenderCommand: AsyncParsableCommand {
       try edit.checkOutput(named)
       let progress = ProgressReport()
       defer { progress.end() }
-      let render = LocalRender(
-        edit: edit, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia.isOn,
-        strict: strict.isOn)
+      let render = LocalRender(edit: edit, output: output, options: options)
       let (status, files) = try await edit.locating {
         try await Interruption.cancelling {
           let made = try await render.render(configuration) { status in

@@ -60,7 +60,7 @@ struct WaveformCommand: AsyncParsableCommand {
       }
       defer { unlink(sound) }
       let (edit, channels) = try await self.edit(sound, configuration)
-      let render = LocalRender(edit: edit, output: sound, segmentDuration: "")
+      let render = LocalRender(edit: edit, output: sound)
       let status = try await Interruption.cancelling { try await render.run(configuration) { _ in } }
       status.printWarnings()
       let waveform = try await BlockingWork.run {

@@ -40,7 +40,7 @@ import Wire
     let edit = try EditFile(folder.write(Data(#"{"sheaf": 1, "tracks": []}"#.utf8), "edit.json"))
     let content = Content(digest: .of(media), size: Int64(media.count))
     let asset = SubmittedAsset(id: "a", path: path, content: content, file: path)
-    return Submission(edit, [asset], output: "film.mov", segmentDuration: "")
+    return Submission(edit, [asset], output: "film.mov")
   }
 
   // MARK: Waiting

@@ -34,7 +34,7 @@ struct TaskLabelTests {
       JobRequest.Asset(
         id: "a\(index)", path: path, content: Content(digest: SHA256Digest.of("\(index)".utf8), size: 1))
     }
-    let request = JobRequest(document: "", assets: assets, segmentDuration: "", output: "")
+    let request = JobRequest(document: "", assets: assets, output: "")
     return (TaskLabel(request), assets.map(\.digest))
   }
 

@@ -30,7 +30,7 @@ import Wire
     let edit = try EditFile(try folder.write(Data(text.utf8), "edit.json"))
     let (assets, _) = try await edit.assets(FileContentCache())
     try await coordinator.client { try await JobRun($0).provide(assets) }
-    return Submission(edit, assets, output: "film.mkv", segmentDuration: "2")
+    return Submission(edit, assets, output: "film.mkv", options: RenderOptions(segmentDuration: "2"))
   }
 
   @Test func `the status of a job has the frames that its warnings are about`() async throws {

@@ -55,7 +55,7 @@ import Wire
       client, edit, assets in
       var request = InspectionRequest(document: Data(edit.bytes), assets: assets)
       request.output = "film.mkv"
-      request.segmentDuration = "2"
+      request.options.segmentDuration = "2"
       return try await JobRun(client).inspect(request)
     }
   }
@@ -91,7 +91,9 @@ import Wire
       let worker = ScriptedWorker(coordinator.hello(.worker))
       try await ask(document, files: files, at: coordinator, worker: worker) { client, edit, assets in
         let run = JobRun(client)
-        let job = try await run.submit(.init(edit, assets, output: "film.mkv", segmentDuration: "2"))
+        let submission = Submission(
+          edit, assets, output: "film.mkv", options: RenderOptions(segmentDuration: "2"))
+        let job = try await run.submit(submission)
         #expect(try await run.wait(for: job) { _ in }.state == .done)
       }
       try await eventually("the worker has left") { try await coordinator.store.workers().isEmpty }

@@ -56,7 +56,9 @@ import Wire
       let run = JobRun(client)
       try await run.provide(assets)
       let job = try await run.submit(
-        .init(file, assets, output: "film.mkv", segmentDuration: segmentDuration, strictMedia: strictMedia))
+        .init(
+          file, assets, output: "film.mkv",
+          options: RenderOptions(segmentDuration: segmentDuration, strictMedia: strictMedia)))
       _ = try await run.wait(for: job) { _ in }
       return try await run.status(of: job, withTasks: true)
     }
@@ -566,7 +568,7 @@ import Wire
     try await TestCoordinator.run(clock: Self.timeAdded) { coordinator in
       let job = TestCoordinator.job
       let store = coordinator.store
-      let request = JobRequest(document: "{}", segmentDuration: "", output: "")
+      let request = JobRequest(document: "{}", output: "")
       _ = try await store.submit(
         NewJob(id: job, name: "film", priority: 0, request: request.encoded(), tasks: []))
       #expect(try await store.beginPlanning(job, by: "gone 1", isAlone: true) == .begun)
@@ -634,7 +636,7 @@ import Wire
         let (assets, _) = try await file.assets(FileContentCache())
         let run = JobRun(client)
         try await run.provide(assets)
-        let job = try await run.submit(.init(file, assets, output: "", segmentDuration: "", priority: 3))
+        let job = try await run.submit(.init(file, assets, output: "", priority: 3))
         try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
           worker, _ in
           try await worker.send(.heartbeat(.with { $0.freeSlots = 2 }))
@@ -707,7 +709,7 @@ import Wire
           let file = try EditFile(path)
           let (assets, _) = try await file.assets(FileContentCache())
           try await run.provide(assets)
-          return try await run.submit(.init(file, assets, output: "", segmentDuration: ""))
+          return try await run.submit(.init(file, assets, output: ""))
         }
         _ = try await client.wait(for: job, cancelsJob: true) { _ in reporting.finish() }
       }

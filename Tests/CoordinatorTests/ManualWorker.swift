@@ -1,6 +1,7 @@
 import Client
 import ContentStorage
 import Digest
+import FarmAPI
 import FarmModel
 import Foundation
 import Jobs
@@ -106,7 +107,7 @@ extension TestCoordinator {
 
   /// Writes a job of video tasks that is being rendered. Each task has these bytes as its input.
   func render(
-    _ count: Int = 1, build: String = "build 1", input: [UInt8] = [1, 2, 3], strictMedia: Bool? = nil
+    _ count: Int = 1, build: String = "build 1", input: [UInt8] = [1, 2, 3], strictMedia: Bool = false
   ) async throws {
     let file = Content(digest: SHA256Digest.of(input), size: Int64(input.count))
     try keep(input)
@@ -115,8 +116,8 @@ extension TestCoordinator {
       work: 0,
       cached: try keep([5, 5, 5]))
     var request = JobRequest(
-      document: "{}", assets: [.init(id: "a", path: "media/beach.mp4", content: file)], segmentDuration: "", output: "")
-    request.strictMedia = strictMedia
+      document: "{}", assets: [.init(id: "a", path: "media/beach.mp4", content: file)], output: "")
+    request.options.strictMedia = strictMedia
     _ = try await store.submit(
       NewJob(id: Self.job, name: "film", priority: 0, request: request.encoded(), tasks: [probe]))
     var tasks = (0..<count).map { number in

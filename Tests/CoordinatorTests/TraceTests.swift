@@ -80,7 +80,7 @@ import Wire
       #expect(again.isRepeated && again.job == first.job && without.job == first.job)
       #expect(try await farm.status(of: JobID(try #require(first.job)))?.trace == Self.id)
       var other = Self.submission(Self.header, id: "key")
-      other.strict = true
+      other.options.strict = true
       await #expect(throws: FarmError.self) { try await farm.submit(other) }
     }
   }
@@ -88,7 +88,7 @@ import Wire
   @Test func `many grants of a job that is not known share one look`() async throws {
     // No coordinator uses it.
     let store = ObstructedStore(MemoryJobStore { .zero })
-    var request = JobRequest(document: "{}", segmentDuration: "", output: "")
+    var request = JobRequest(document: "{}", output: "")
     request.traceparent = Self.header
     let id = JobID("traced")
     _ = try await store.submit(NewJob(id: id, name: "", priority: 0, request: request.encoded(), tasks: []))
@@ -115,7 +115,7 @@ import Wire
         try await worker.heartbeat(free: 1)
         #expect(try await worker.grant().traceparent == "")
       }
-      var request = JobRequest(document: "{}", segmentDuration: "", output: "")
+      var request = JobRequest(document: "{}", output: "")
       request.traceparent = Self.header
       let probe = NewTask(
         kind: .probe, label: "probe", payload: [1], inputs: [], fingerprint: .of("p".utf8), cost: 1, work: 0)
@@ -144,7 +144,7 @@ import Wire
       let (assets, problems) = try await farm.assets(of: text, [])
       #expect(assets.isEmpty && problems.isEmpty)
       let (request, found) = try await JobSubmission(coordinator.service).read(
-        Data(document.utf8), assets, segmentDuration: "", output: "", text.text)
+        Data(document.utf8), assets, options: RenderOptions(), output: "", text.text)
       #expect(found.isEmpty && request.document.reading === text.text.reading)
       #expect(request.document.text == document)
     }
@@ -153,7 +153,7 @@ import Wire
   @Test func `the files of a film are found once for all its ranges`() async throws {
     try await TestCoordinator.run { coordinator in
       let film = try coordinator.keep([1, 2, 3])
-      var request = JobRequest(document: #"{"sheaf": 1}"#, segmentDuration: "", output: "out/beach.mp4")
+      var request = JobRequest(document: #"{"sheaf": 1}"#, output: "out/beach.mp4")
       request.traceparent = nil
       let id = JobID("film")
       _ = try await coordinator.store.submit(

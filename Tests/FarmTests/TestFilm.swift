@@ -28,7 +28,7 @@ struct TestFilm {
       guard let path = output ?? file.outputPath else {
         return TestFilm(status: 64, errors: "the document has no output")
       }
-      let render = LocalRender(edit: file, output: path, segmentDuration: segmentDuration)
+      let render = LocalRender(edit: file, output: path, options: RenderOptions(segmentDuration: segmentDuration))
       let configuration = try configuration
       let (status, files) = try await file.locating { try await render.render(configuration) { _ in } }
       var summary = RenderSummary(status, output: path, files: files)

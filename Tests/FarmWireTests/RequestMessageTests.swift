@@ -18,9 +18,9 @@ struct RequestMessageTests {
 
   @Test func `a submission and its answer`() throws {
     var submission = Submission(document: Data("{}".utf8), assets: assets)
-    (submission.name, submission.priority, submission.segmentDuration) = ("film.json", -7, "90f")
+    (submission.name, submission.priority) = ("film.json", -7)
+    submission.options = RenderOptions(segmentDuration: "90f", strictMedia: true, strict: true)
     (submission.output, submission.id) = ("film.mov", "x-1")
-    (submission.strictMedia, submission.strict) = (true, true)
     #expect(try Submission(Sheaf_Submit(submission)) == submission)
     for reply in [SubmissionReply(job: "j"), SubmissionReply(problems: [Problem(pointer: "/a", message: "b")])] {
       #expect(SubmissionReply(Sheaf_SubmitReply(reply)) == reply)
@@ -56,7 +56,7 @@ struct RequestMessageTests {
 
   @Test func `an inspection and its answer`() throws {
     var request = InspectionRequest(document: Data("{}".utf8), assets: assets)
-    (request.segmentDuration, request.output) = ("2", "film.mkv")
+    (request.options.segmentDuration, request.output) = ("2", "film.mkv")
     request.images = ImageRequest(times: .every("1/3"), tolerance: ["inf"], format: .webp, quality: 37)
     #expect(try InspectionRequest(Sheaf_InspectDocument(request)) == request)
     var reply = InspectionReply()

@@ -70,7 +70,7 @@ struct PlannedJob: Sendable {
       planned[asset.id] = PlannedAsset(description: description, digest: asset.digest)
     }
     let duration = try SegmentDuration.time(
-      request.segmentDuration, frameDuration: edit.videoComposition.frameDuration)
+      request.options.segmentDuration, frameDuration: edit.videoComposition.frameDuration)
     let ofFonts =
       document.fontWarnings(fonts.findings, assets: descriptions) + document.textWarnings(edit, fonts.findings)
       + document.captionWarnings(captionFindings(edit, descriptions, fonts))

@@ -149,8 +149,8 @@ struct Planner: Sendable {
 
   /// Throws what a job does not accept that others do.
   private func requireStrictness(_ planned: PlannedJob, _ request: JobRequest) throws {
-    if request.strict == true, !planned.warnings.isEmpty { throw DocumentError(problems: planned.warnings) }
-    if request.strictMedia == true {
+    if request.options.strict, !planned.warnings.isEmpty { throw DocumentError(problems: planned.warnings) }
+    if request.options.strictMedia {
       let (damage, isWhole) = notes.damage(ofCached: planned.tasks)
       let problems = request.problems(with: damage, isWhole: isWhole)
       guard problems.isEmpty else { throw DocumentError(problems: problems) }

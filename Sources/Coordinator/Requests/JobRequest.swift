@@ -35,12 +35,7 @@ struct JobRequest: Sendable, Hashable {
   /// The document; of a request for descriptions only, an empty one.
   let document: DocumentText
   var assets: [Asset] = []
-  /// In the document's notation of times; empty selects the default.
-  var segmentDuration: String
-  /// Whether damaged media fail the job; nil: they do not.
-  var strictMedia: Bool?
-  /// Whether a warning about the document fails the job; nil: it does not.
-  var strict: Bool?
+  var options: RenderOptions
   /// The names of the author's own compositors that the document uses, sorted; nil: none.
   var compositors: [String]?
   /// The names of the files of a document with several outputs; nil: it has one.
@@ -48,17 +43,15 @@ struct JobRequest: Sendable, Hashable {
   /// The job's place in a trace, for logs alone; nil: an earlier version has made the job.
   var traceparent: String?
 
-  /// - Parameters:
-  ///   - segmentDuration: In the document's notation of times; empty selects the default.
-  ///   - output: The output's name, whose extension selects the container; empty leaves it to the document.
-  init(document: String, assets: [Asset] = [], segmentDuration: String, output: String) {
-    self.init(DocumentText(document, output: output), assets: assets, segmentDuration: segmentDuration)
+  /// - Parameter output: The output's name, whose extension selects the container; empty leaves it to the document.
+  init(document: String, assets: [Asset] = [], options: RenderOptions = RenderOptions(), output: String) {
+    self.init(DocumentText(document, output: output), assets: assets, options: options)
   }
 
-  init(_ document: DocumentText, assets: [Asset] = [], segmentDuration: String) {
+  init(_ document: DocumentText, assets: [Asset] = [], options: RenderOptions) {
     self.document = document
     self.assets = assets
-    self.segmentDuration = segmentDuration
+    self.options = options
   }
 
   /// The files to probe: each once, in order of first appearance.
@@ -92,7 +85,7 @@ struct JobRequest: Sendable, Hashable {
 
 extension JobRequest: Codable {
   private enum CodingKeys: String, CodingKey {
-    case document, assets, segmentDuration, output, strictMedia, strict, compositors, outputs, traceparent
+    case document, assets, output, compositors, outputs, traceparent
   }
 
   init(encoded: [UInt8]) throws {
@@ -104,10 +97,8 @@ extension JobRequest: Codable {
     self.init(
       document: try values.decode(String.self, forKey: .document),
       assets: try values.decode([Asset].self, forKey: .assets),
-      segmentDuration: try values.decode(String.self, forKey: .segmentDuration),
+      options: try RenderOptions(from: decoder),
       output: try values.decode(String.self, forKey: .output))
-    strictMedia = try values.decodeIfPresent(Bool.self, forKey: .strictMedia)
-    strict = try values.decodeIfPresent(Bool.self, forKey: .strict)
     compositors = try values.decodeIfPresent([String].self, forKey: .compositors)
     outputs = try values.decodeIfPresent([String].self, forKey: .outputs)
     traceparent = try values.decodeIfPresent(String.self, forKey: .traceparent)
@@ -117,10 +108,8 @@ extension JobRequest: Codable {
     var values = encoder.container(keyedBy: CodingKeys.self)
     try values.encode(document.text, forKey: .document)
     try values.encode(assets, forKey: .assets)
-    try values.encode(segmentDuration, forKey: .segmentDuration)
+    try options.encode(to: encoder)
     try values.encode(document.output ?? "", forKey: .output)
-    try values.encodeIfPresent(strictMedia, forKey: .strictMedia)
-    try values.encodeIfPresent(strict, forKey: .strict)
     try values.encodeIfPresent(compositors, forKey: .compositors)
     try values.encodeIfPresent(outputs, forKey: .outputs)
     try values.encodeIfPresent(traceparent, forKey: .traceparent)

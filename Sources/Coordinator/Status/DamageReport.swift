@@ -32,7 +32,7 @@ extension JobRequest {
   ///   - damage: The damage of the film, or of a piece.
   ///   - isWhole: Whether there is no more than is counted.
   func problems(with damage: ShownDamage, isWhole: Bool = true) -> [Problem] {
-    guard strictMedia == true else { return [] }
+    guard options.strictMedia else { return [] }
     return zip(damage.tracks, DamageReport.list(damage, self)).map { track, report in
       let asset = SHA256Digest(hex: track.digest).flatMap { assets(of: $0).first }
       let text = (isWhole ? "" : "at least ") + report.sourceText

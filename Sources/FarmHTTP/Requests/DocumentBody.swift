@@ -63,9 +63,7 @@ extension [AssetBody]? {
 
 /// The body of a submission.
 struct SubmissionBody: RequestBody {
-  static let keys = [
-    "document", "assets", "name", "priority", "segmentDuration", "output", "sound", "strict", "strictMedia",
-  ]
+  static let keys = ["document", "assets", "name", "priority", "output", "sound"] + RenderOptions.keys
 
   /// The sound of the document alone.
   struct Sound: Decodable, Sendable {
@@ -76,11 +74,37 @@ struct SubmissionBody: RequestBody {
   var assets: [AssetBody]?
   var name: String?
   var priority: Int?
-  var segmentDuration: String?
   var output: String?
   var sound: Sound?
-  var strict: Bool?
-  var strictMedia: Bool?
+  var options: RenderOptions
+
+  private enum CodingKeys: String, CodingKey { case assets, name, priority, output, sound }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: CodingKeys.self)
+    assets = try members.decodeIfPresent([AssetBody].self, forKey: .assets)
+    name = try members.decodeIfPresent(String.self, forKey: .name)
+    priority = try members.decodeIfPresent(Int.self, forKey: .priority)
+    output = try members.decodeIfPresent(String.self, forKey: .output)
+    sound = try members.decodeIfPresent(Sound.self, forKey: .sound)
+    options = try RenderOptions(membersOf: decoder)
+  }
+}
+
+extension RenderOptions {
+  /// Reads the members of a body that are options. Throws if the segment duration is no time.
+  init(membersOf decoder: any Decoder) throws {
+    self = try RenderOptions(from: decoder)
+    let members = try decoder.container(keyedBy: CodingKeys.self)
+    guard members.contains(.segmentDuration), try !members.decodeNil(forKey: .segmentDuration) else { return }
+    var message = "it is empty; leave it out for the default"
+    do {
+      if try SegmentDuration.time(segmentDuration, frameDuration: MediaTime(value: 1, timescale: 30)) != nil { return }
+    } catch {
+      message = error.problems.first?.message ?? error.description
+    }
+    throw DecodingError.dataCorruptedError(forKey: .segmentDuration, in: members, debugDescription: message)
+  }
 }
 
 extension SubmissionBody {
@@ -97,11 +121,20 @@ extension SubmissionBody {
 
 /// The body of a request that examines a document and renders nothing.
 struct InspectionBody: RequestBody {
-  static let keys = ["document", "assets", "segmentDuration", "output"]
+  static let keys = ["document", "assets", RenderOptions.CodingKeys.segmentDuration.rawValue, "output"]
 
   var assets: [AssetBody]?
-  var segmentDuration: String?
   var output: String?
+  var options: RenderOptions
+
+  private enum CodingKeys: String, CodingKey { case assets, output }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: CodingKeys.self)
+    assets = try members.decodeIfPresent([AssetBody].self, forKey: .assets)
+    output = try members.decodeIfPresent(String.self, forKey: .output)
+    options = try RenderOptions(membersOf: decoder)
+  }
 }
 
 /// The body of a request about presets: a document, or media alone.

@@ -82,12 +82,11 @@ struct DocumentRoutes: Sendable {
 
   private func inspect(_ body: DecodedBody<InspectionBody>) async throws -> Inspected {
     let document = try body.document
-    try JobRoutes.check(body.value.segmentDuration)
     let output = try await Self.output(of: document, body.value.output)
     let (assets, missing) = try await farm.assets(
       of: SubmittedText(document, output: output), try body.value.assets.sources)
     var request = InspectionRequest(document: Data(document), assets: assets)
-    request.segmentDuration = body.value.segmentDuration ?? ""
+    request.options = body.value.options
     request.output = output
     let reply: InspectionReply
     do {

@@ -71,13 +71,10 @@ struct JobRoutes: Sendable {
       var submission = Submission(document: Data(document), assets: assets)
       submission.name = body.value.name ?? ""
       submission.priority = try body.value.jobPriority
-      submission.segmentDuration = body.value.segmentDuration ?? ""
+      submission.options = body.value.options
       submission.output = output
-      submission.strict = body.value.strict ?? false
-      submission.strictMedia = body.value.strictMedia ?? false
       submission.id = id
       submission.traceparent = call.header(Self.traceparent)
-      try Self.check(body.value.segmentDuration)
       let reply: SubmissionReply
       if missing.isEmpty {
         reply = try await submitOnce(submission, text)
@@ -128,20 +125,6 @@ struct JobRoutes: Sendable {
     } catch let error as FarmError where error.code == .conflict {
       throw ProblemDetails(.keyReused, error.message)
     }
-  }
-
-  /// Throws `.invalid` if the text is no time.
-  /// - Parameter segmentDuration: Nil: it is the default.
-  static func check(_ segmentDuration: String?) throws(ProblemDetails) {
-    guard let segmentDuration else { return }
-    var problem = Problem(pointer: "/segmentDuration", message: "it is empty; leave it out for the default")
-    do {
-      let time = try SegmentDuration.time(segmentDuration, frameDuration: MediaTime(value: 1, timescale: 30))
-      if time != nil { return }
-    } catch {
-      problem.message = error.problems.first?.message ?? error.description
-    }
-    throw ProblemDetails(.invalid, "\(problem)", problems: [problem])
   }
 
   // MARK: Showing

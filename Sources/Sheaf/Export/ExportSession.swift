@@ -140,7 +140,7 @@ public final class ExportSession: Sendable {
     let files: [ContentPackage.File]
     switch place {
     case .local(let renderer):
-      let render = LocalRender(edit: file, output: path, segmentDuration: "")
+      let render = LocalRender(edit: file, output: path)
       (status, files) = try await render.render(try renderer.configuration()) { [self] in report($0) }
     case .farm(let farm):
       // What cannot be written is found before any work.

@@ -55,7 +55,7 @@ public struct Farm: Sendable {
     guard problems.isEmpty else { throw CommandFailure(problems: problems) }
     // The containers of several outputs are the edit's.
     let name = file.document.hasOutputs ? "" : output
-    let submission = Submission(file, assets, output: name, segmentDuration: "", priority: priority)
+    let submission = Submission(file, assets, output: name, priority: priority)
     return try await client.submit(submission, progress: progress)
   }
 

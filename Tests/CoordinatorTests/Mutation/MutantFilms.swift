@@ -121,7 +121,8 @@ struct MutantFilm: Sendable {
   }
 
   func request(document: String? = nil, segmentDuration: String = "1") -> JobRequest {
-    var request = JobRequest(document: document ?? self.document, segmentDuration: segmentDuration, output: "")
+    var request = JobRequest(
+      document: document ?? self.document, options: RenderOptions(segmentDuration: segmentDuration), output: "")
     request.assets = assets.map { id in
       .init(id: id, path: id, content: Content(digest: SHA256Digest.of(id.utf8), size: 1000))
     }
