@@ -17,7 +17,7 @@ package struct EditFile: Sendable {
   /// As given on the command line; `-` is standard input.
   package let path: String
   package let bytes: [UInt8]
-  package let document: Document
+  package let document: ExaminedDocument
   /// The absolute folder that relative paths are relative to.
   private let folder: String
 

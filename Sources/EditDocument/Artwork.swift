@@ -1,6 +1,6 @@
 import CompositionModel
 
-/// `export.artwork` as written.
+/// `export.artwork` as the document means it.
 enum ArtworkEntry: Sendable {
   /// Not given: that of the asset whose metadata are carried.
   case carried
@@ -11,13 +11,14 @@ enum ArtworkEntry: Sendable {
 
 extension DocumentReader {
   /// Reads `export.artwork`.
-  mutating func artwork(_ value: JSONValue) -> ArtworkEntry? {
+  mutating func artwork(_ value: JSONValue) -> Document.Artwork? {
     switch value.content {
-    case .boolean(false): break
-    case .string: return asset(value).map { .asset($0) } ?? .omitted
-    default: problems.addShape(value.pointer, "\(value.shown) should be the name of an asset, or false")
+    case .boolean(false): return Document.Artwork.none
+    case .string: return asset(value).map { .asset($0) }
+    default:
+      problems.addShape(value.pointer, "\(value.shown) should be the name of an asset, or false")
+      return nil
     }
-    return .omitted
   }
 }
 

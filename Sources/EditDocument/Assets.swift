@@ -26,7 +26,7 @@ extension DocumentReader {
   /// A reference to an asset: the name of one that the document declares.
   mutating func asset(_ value: JSONValue?) -> AssetID? {
     guard let value, let id = string(value) else { return nil }
-    if names.knownAssets.contains(id) {
+    if isOfPart || names.knownAssets.contains(id) {
       names.usedAssets.insert(id)
       return id
     }

@@ -1,10 +1,6 @@
 import CompositionModel
 
-/// A filter of sound as written.
-struct AudioFilterEntry: Sendable {
-  var filter: AudioFilter
-  var pointer: JSONPointer
-
+extension Document.AudioFilter {
   /// The most filters of one clip or of one track.
   static let greatestCount = 16
 
@@ -17,20 +13,20 @@ struct AudioFilterEntry: Sendable {
 
 extension DocumentReader {
   /// Reads filters of sound.
-  mutating func audioFilters(_ value: JSONValue?) -> [AudioFilterEntry] {
+  mutating func audioFilters(_ value: JSONValue?) -> [Document.AudioFilter] {
     let items = items(value, "filters of sound, such as {\"kind\": \"highPass\", \"frequency\": 80}")
-    if let value, items.count > AudioFilterEntry.greatestCount {
-      problems.addShape(value.pointer, "\(items.count) filters; at most \(AudioFilterEntry.greatestCount) are allowed")
+    if let value, items.count > Document.AudioFilter.greatestCount {
+      problems.addShape(value.pointer, "\(items.count) filters; at most \(Document.AudioFilter.greatestCount) are allowed")
       return []
     }
     return items.compactMap { audioFilter($0) }
   }
 
   /// Nil and a problem if the filter cannot be used.
-  private mutating func audioFilter(_ value: JSONValue) -> AudioFilterEntry? {
+  private mutating func audioFilter(_ value: JSONValue) -> Document.AudioFilter? {
     guard case .object(let members) = value.content, let written = members.first(where: { $0.key == "kind" }) else {
       let keys = Set(AudioFilterKind.allCases.flatMap { $0.parameters.map(\.key) }).sorted()
-      if let fields = fields(value, "a filter of sound", keys: ["kind"] + keys, instead: AudioFilterEntry.instead) {
+      if let fields = fields(value, "a filter of sound", keys: ["kind"] + keys, instead: Document.AudioFilter.instead) {
         _ = required(fields, "kind", "a filter of sound")
       }
       return nil
@@ -42,7 +38,9 @@ extension DocumentReader {
     guard let fields = fields(value, table) else { return nil }
     let values = zip(keys, kind.parameters).map { key, parameter in read(fields, key) ?? parameter.standard ?? 0 }
     guard problems.count == found else { return nil }
-    return AudioFilterEntry(filter: AudioFilter(kind, values), pointer: fields.pointer)
+    var filter = Document.AudioFilter(AudioFilter(kind, values))
+    filter.pointer = fields.pointer
+    return filter
   }
 }
 
@@ -51,7 +49,7 @@ extension Lowering {
   mutating func checkAudioFilters(sampleRate: Int) {
     let ofClips = document.tracks.flatMap(\.clips).flatMap(\.sound.filters)
     for entry in ofClips + document.audioMix.tracks.flatMap(\.filters) {
-      guard let frequency = entry.filter.frequency, frequency * 2 >= Double(sampleRate) else { continue }
+      guard let frequency = entry.effect.frequency, frequency * 2 >= Double(sampleRate) else { continue }
       problems.add(
         entry.pointer.key("frequency"),
         "\(plain(frequency)) Hz is not below \(plain(Double(sampleRate) / 2)) Hz, half the sample rate of the output")

@@ -1,9 +1,16 @@
 import CompositionModel
 
-/// `audioMix` as written.
+/// `audioMix` as the document means it.
 struct AudioMixEntry: Sendable {
-  var tracks: [TrackMixEntry] = []
-  var loudness: LoudnessTarget?
+  fileprivate(set) var tracks: [TrackMixEntry] = []
+  fileprivate(set) var loudness: LoudnessTarget?
+
+  var written: Document.AudioMix {
+    var mix = Document.AudioMix()
+    mix.tracks = Dictionary(tracks.map { ($0.track, $0.written) }) { first, _ in first }
+    mix.loudness = loudness
+    return mix
+  }
 
   /// The member of `audioMix` that is no track, unless a track has this name.
   static let loudnessKey = "loudness"
@@ -15,16 +22,20 @@ struct AudioMixEntry: Sendable {
   static let truePeaks = -20.0...0
 }
 
-/// A member of `audioMix` as written: how one track is mixed.
+/// A member of `audioMix`: how one track is mixed.
 struct TrackMixEntry: Sendable {
   var track: TrackID
-  /// On the composition's timeline.
-  var volume: [RampEntry] = []
-  /// On the composition's timeline.
-  var pan: [RampEntry] = []
-  var filters: [AudioFilterEntry] = []
-  var ducking: Ducking?
+  var written = Document.TrackMix()
   var pointer: JSONPointer
+
+  init(track: TrackID, pointer: JSONPointer) { (self.track, self.pointer) = (track, pointer) }
+
+  /// On the composition's timeline.
+  var volume: [Document.Ramp] { written.volume?.ramps(at: pointer) ?? [] }
+  /// On the composition's timeline.
+  var pan: [Document.Ramp] { written.pan?.ramps(at: pointer) ?? [] }
+  var filters: [Document.AudioFilter] { written.filters }
+  var ducking: Ducking? { written.duck }
 
   static let instead = [
     "gain": "did you mean 'volume'?", "ramps": "did you mean 'volume'?", "balance": "did you mean 'pan'?",
@@ -37,7 +48,7 @@ struct TrackMixEntry: Sendable {
   ]
 }
 
-extension RampEntry.Quantity {
+extension RampQuantity {
   /// 1 leaves the samples as they are.
   static let volume = Self(key: "volume", range: 0...10, hasDecibels: true)
   /// 0 leaves the samples as they are.
@@ -65,70 +76,70 @@ extension DocumentReader {
   mutating func trackMix(_ track: TrackID, _ value: JSONValue) -> TrackMixEntry {
     var entry = TrackMixEntry(track: track, pointer: value.pointer)
     switch value.content {
-    case .number, .string: entry.volume = mixRamps(value, of: .volume)
+    case .number, .string: entry.written.volume = level(value, of: .volume)
     case .object:
       guard let fields = fields(value, AudioMixKeys.trackTable) else { return entry }
-      entry.volume = mixRamps(fields["volume"], of: .volume)
-      entry.pan = mixRamps(fields["pan"], of: .pan)
-      entry.filters = read(fields, AudioMixKeys.filters) ?? []
-      entry.ducking = fields["duck"].flatMap { ducking($0, of: track) }
-    case .array: (entry.volume, entry.pan) = volumesAndPans(value)
+      read(fields, AudioMixKeys.properties, into: &entry.written)
+      checkDucking(&entry, fields)
+    case .array: (entry.written.volume, entry.written.pan) = volumesAndPans(value)
     case .boolean, .null:
       problems.addShape(
         value.pointer,
         "\(value.shown) should be a volume, ramps or an object with the keys \(list(AudioMixKeys.trackTable.keyNames)); "
-          + DocumentReader.volumes(RampEntry.Quantity.volume.range))
+          + DocumentReader.volumes(RampQuantity.volume.range))
     }
     return entry
   }
 
   /// One number from beginning to end, or ramps.
-  private mutating func mixRamps(_ value: JSONValue?, of quantity: RampEntry.Quantity) -> [RampEntry] {
-    guard let value else { return [] }
+  mutating func level(_ value: JSONValue, of quantity: RampQuantity) -> Document.Level? {
     switch value.content {
-    case .number, .string:
-      return number(value, of: quantity).map {
-        [RampEntry(place: .at(.seconds(.zero)), from: $0, to: $0, pointer: value.pointer)]
-      } ?? []
-    default: return ramps(value, of: quantity, quantity.hasDecibels ? RampTables.volume : RampTables.pan)
+    case .number, .string: number(value, of: quantity).map { .constant($0) }
+    default: .ramps(ramps(value, of: quantity, quantity.hasDecibels ? RampTables.volume : RampTables.pan))
     }
   }
 
   /// Ramps of which each changes the volume, the pan, or both.
-  private mutating func volumesAndPans(_ value: JSONValue) -> (volume: [RampEntry], pan: [RampEntry]) {
-    var (volumes, pans): ([RampEntry], [RampEntry]) = ([], [])
+  private mutating func volumesAndPans(_ value: JSONValue) -> (volume: Document.Level?, pan: Document.Level?) {
+    var (volumes, pans): ([Document.Ramp], [Document.Ramp]) = ([], [])
     for item in items(value, "ramps") {
       guard let fields = fields(item, RampTables.mix) else { continue }
       let time = rampTime(fields, mayBeNegative: false)
-      func ramp(_ quantity: RampEntry.Quantity, _ reader: inout DocumentReader) -> RampEntry? {
+      func ramp(_ quantity: RampQuantity, _ reader: inout DocumentReader) -> Document.Ramp? {
         guard fields.has(quantity.key), let values = reader.rampNumbers(fields, of: quantity), let time else {
           return nil
         }
-        return RampEntry(
-          place: time.place, from: values.from, to: values.to, easing: time.easing, pointer: fields.pointer)
+        return Document.Ramp(
+          when: time.when, from: values.from, to: values.to, easing: time.easing, pointer: fields.pointer)
       }
       if let ramp = ramp(.volume, &self) { volumes.append(ramp) }
       if let ramp = ramp(.pan, &self) { pans.append(ramp) }
     }
-    return (volumes, pans)
+    return (volumes.isEmpty ? nil : .ramps(volumes), pans.isEmpty ? nil : .ramps(pans))
   }
 
-  private mutating func ducking(_ value: JSONValue, of track: TrackID) -> Ducking? {
+  /// Reads `duck` of a track's mix. Nil and a problem if it cannot be used.
+  mutating func ducking(_ value: JSONValue) -> Ducking? {
     let found = problems.count
     guard let fields = fields(value, DuckKeys.table) else { return nil }
-    var levels = DuckingLevels()
-    levels.by = read(fields, DuckKeys.by) ?? levels.by
-    levels.threshold = read(fields, DuckKeys.threshold) ?? levels.threshold
-    levels.attack = read(fields, DuckKeys.attack) ?? levels.attack
-    levels.hold = read(fields, DuckKeys.hold) ?? levels.hold
-    levels.release = read(fields, DuckKeys.release) ?? levels.release
-    guard let written = fields["under"], let under = read(fields, DuckKeys.under) else { return nil }
-    if under == track {
+    var ducking = Ducking(under: "", levels: DuckingLevels())
+    read(fields, DuckKeys.properties, into: &ducking)
+    return problems.count == found && fields.has(DuckKeys.under.name) ? ducking : nil
+  }
+
+  /// Drops a track's ducking, with a problem, that is under the track itself or under none.
+  private mutating func checkDucking(_ entry: inout TrackMixEntry, _ fields: Fields) {
+    guard case .object(let members)? = fields["duck"]?.content,
+      let written = members.first(where: { $0.key == DuckKeys.under.name })?.value,
+      case .string(let under) = written.content
+    else { return }
+    let found = problems.count
+    if under == entry.track {
       problems.add(written.pointer, "a track cannot be lowered under itself")
     } else {
       checkTrack(under, .audio, at: written.pointer)
     }
-    return problems.count == found ? Ducking(under: under, levels: levels) : nil
+    if problems.count > found { entry.written.duck = nil }
   }
 
   /// Reports tracks that would be lowered under each other in a circle.
@@ -156,9 +167,10 @@ extension DocumentReader {
 
   mutating func loudness(_ value: JSONValue) -> LoudnessTarget? {
     guard let fields = fields(value, LoudnessKeys.table) else { return nil }
-    let target = read(fields, LoudnessKeys.target)
-    let truePeak = read(fields, LoudnessKeys.truePeak) ?? -1
-    return target.map { LoudnessTarget(target: $0, truePeak: truePeak) }
+    let found = problems.count
+    var loudness = LoudnessTarget(target: 0)
+    read(fields, LoudnessKeys.properties, into: &loudness)
+    return problems.count == found && fields.has(LoudnessKeys.target.name) ? loudness : nil
   }
 }
 
@@ -171,7 +183,7 @@ extension Lowering {
         mix.volumes[entry.track] = RampList(ramps.map(\.ramp))
       }
       if let ramps = timeline(entry.pan), !ramps.isEmpty { mix.pans[entry.track] = centred(ramps, from: .zero) }
-      if !entry.filters.isEmpty { mix.filters[entry.track] = entry.filters.map(\.filter) }
+      if !entry.filters.isEmpty { mix.filters[entry.track] = entry.filters.map(\.effect) }
       mix.ducking[entry.track] = entry.ducking
     }
     for track in tracks where !track.transitions.isEmpty && (track.entry.type == .audio || track.entry.hasSound) {

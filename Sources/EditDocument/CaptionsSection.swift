@@ -1,32 +1,25 @@
 public import CompositionModel
 
-/// Captions as written: a file, or an asset with a text track, that is drawn over the film or carried as a track of the
-/// output.
+/// Captions as the document means them.
 struct CaptionsEntry: Sendable {
-  enum Use: String, Sendable, CaseIterable {
-    case picture, track
-  }
+  let written: Document.Captions
+  /// The keys of the style that are written.
+  let styleKeys: [String]
+  let pointer: JSONPointer
 
   /// Nil if the document gives none, or one that it does not declare.
-  var asset: AssetID?
-  var use: Use
+  var asset: AssetID? { written.asset.isEmpty ? nil : written.asset }
+  var use: Document.Captions.Use { written.as ?? .picture }
   /// When `part` starts; without it, when the asset's time zero is.
-  var at: WrittenTime?
-  var part: WrittenRange?
-  var font: String?
-  var isBold = false
-  var isItalic = false
-  var size: Double?
-  var color: Color?
-  var outline: Double?
-  var outlineColor: Color?
-  var anchor: Anchor?
-  var margin: Int?
-  var sideMargin: Int?
-  var track = CaptionTrack()
-  /// The keys of the style that are written.
-  var styleKeys: [String]
-  var pointer: JSONPointer
+  var at: Document.Time? { written.at }
+  var part: Document.TimeRange? { written.use }
+  var font: String? { written.font }
+  var isBold: Bool { written.bold ?? false }
+  var isItalic: Bool { written.italic ?? false }
+  var track: CaptionTrack {
+    CaptionTrack(
+      label: TrackLabel(language: written.language, title: written.title), isDefault: written.default ?? false)
+  }
 
   static let instead = [
     "file": "did you mean 'asset'?", "src": "did you mean 'asset'?", "path": "did you mean 'asset'?",
@@ -56,10 +49,11 @@ struct CaptionsEntry: Sendable {
     func scaled(_ length: Int) -> Int { Int((Double(length) * scale).rounded()) }
     return CaptionStyle(
       font: font ?? Self.standardFont, isBold: isBold, isItalic: isItalic,
-      size: size.map { $0 * scale } ?? max(1, (height / 18).rounded()), color: color ?? .white,
-      outline: outline.map { $0 * scale } ?? max(1, (height / 360).rounded()), outlineColor: outlineColor ?? .black,
-      anchor: anchor ?? .bottom,
-      margin: margin.map(scaled) ?? Int((height / 27).rounded()), sideMargin: sideMargin.map(scaled))
+      size: written.size.map { $0 * scale } ?? max(1, (height / 18).rounded()), color: written.color ?? .white,
+      outline: written.outline.map { $0 * scale } ?? max(1, (height / 360).rounded()),
+      outlineColor: written.outlineColor ?? .black, anchor: written.anchor ?? .bottom,
+      margin: written.margin.map(scaled) ?? Int((height / 27).rounded()),
+      sideMargin: written.sideMargin.map(scaled))
   }
 }
 
@@ -77,31 +71,14 @@ extension DocumentReader {
 
   private mutating func caption(_ value: JSONValue) -> CaptionsEntry? {
     guard let fields = fields(value, CaptionKeys.table) else { return nil }
-    var entry = CaptionsEntry(
-      asset: read(fields, CaptionKeys.asset), use: read(fields, CaptionKeys.use) ?? .picture,
-      at: read(fields, CaptionKeys.at), styleKeys: CaptionKeys.style.filter { fields.has($0) }, pointer: value.pointer)
-    entry.part = read(fields, CaptionKeys.part)
-    entry.font = read(fields, CaptionKeys.font)
-    entry.isBold = read(fields, CaptionKeys.bold) ?? false
-    entry.isItalic = read(fields, CaptionKeys.italic) ?? false
-    entry.size = read(fields, CaptionKeys.size)
-    entry.color = read(fields, CaptionKeys.color)
-    entry.outline = read(fields, CaptionKeys.outline)
-    entry.outlineColor = read(fields, CaptionKeys.outlineColor)
-    entry.anchor = read(fields, CaptionKeys.anchor)
-    entry.margin = read(fields, CaptionKeys.margin)
-    entry.sideMargin = read(fields, CaptionKeys.sideMargin)
-    entry.track = captionTrack(fields)
-    return entry
-  }
-
-  /// Reads `language`, `title` and `default`.
-  mutating func captionTrack(_ fields: Fields) -> CaptionTrack {
-    CaptionTrack(label: trackLabel(fields) ?? TrackLabel(), isDefault: read(fields, CaptionKeys.isDefault) ?? false)
+    var captions = Document.Captions("")
+    read(fields, CaptionKeys.properties, into: &captions)
+    return CaptionsEntry(
+      written: captions, styleKeys: CaptionKeys.style.filter { fields.has($0) }, pointer: value.pointer)
   }
 }
 
-extension Document {
+extension ExaminedDocument {
   /// The captions that the film draws, for which fonts are found. The sizes of the style are not those of the film.
   public var drawnCaptions: [(asset: AssetID, style: CaptionStyle)] {
     captions.compactMap { entry in

@@ -2,7 +2,7 @@ import CompositionModel
 
 extension Lowering {
   /// The most chapters that are carried.
-  private static let mostChapters = ChapterEntry.greatestCount
+  private static let mostChapters = Document.Chapter.greatestCount
 
   /// The chapters of the clips that are copied, on the output's own timeline.
   /// - Parameter range: What is exported.

@@ -1,34 +1,13 @@
 import CompositionModel
 
-/// `export.carry`: what a film that is copied has beside the tracks that its document names.
-enum CarriedKind: String, CaseIterable, Sendable, Hashable {
-  /// Other languages, other views, captions and data.
-  case tracks
-  case chapters
-  case timecode
-  /// Such as fonts.
-  case attachments
-  /// With the picture that players show for the file.
-  case metadata
-
-  static let key = "carry"
-}
-
 extension DocumentReader {
-  /// Reads `export.carry`. Nil: it is not given.
-  mutating func carried(_ value: JSONValue?, isPassthrough: Bool) -> Set<CarriedKind>? {
-    guard let value else { return nil }
-    if !isPassthrough {
-      problems.add(
-        value.pointer,
-        "it is for the preset '\(Passthrough.name)', which copies what is stored; in a film that is rendered, tracks, "
-          + "chapters and metadata are those of the document")
-    }
-    if case .boolean(let isCarried) = value.content { return isCarried ? Set(CarriedKind.allCases) : [] }
+  /// Reads `export.carry`.
+  mutating func carried(_ value: JSONValue) -> Set<Document.Carried>? {
+    if case .boolean(let isCarried) = value.content { return isCarried ? Set(Document.Carried.allCases) : [] }
     guard case .array = value.content else {
       problems.addShape(
         value.pointer,
-        "\(value.shown) should be true, false, or an array of \(list(CarriedKind.allCases.map(\.rawValue)))")
+        "\(value.shown) should be true, false, or an array of \(list(Document.Carried.allCases.map(\.rawValue)))")
       return nil
     }
     return Set(items(value, "what is carried").compactMap { choice($0, "carried kind") })
@@ -49,7 +28,7 @@ extension Lowering {
     var captions: [Captions] = []
     let (clips, sound) = (clips.shown(in: range), sound.shown(in: range))
     guard let first = clips.first, let asset = assets[first.asset] else { return (media, []) }
-    let kinds = document.export.carried ?? Set(CarriedKind.allCases)
+    let kinds = document.export.carried ?? Set(Document.Carried.allCases)
     // By asset.
     let taken = Dictionary(grouping: clips + sound, by: \.asset).mapValues { Set($0.map(\.sourceTrack)) }
     let named = taken[first.asset] ?? []
@@ -213,7 +192,7 @@ extension Lowering {
   }
 
   private mutating func carryTimecode(
-    _ asset: AssetDescription, _ clips: [Clip], _ kinds: Set<CarriedKind>, _ container: Container,
+    _ asset: AssetDescription, _ clips: [Clip], _ kinds: Set<Document.Carried>, _ container: Container,
     _ types: Set<MediaType>, _ media: inout CarriedMedia
   ) {
     guard let clip = clips.first else { return }
@@ -238,7 +217,7 @@ extension Lowering {
   }
 
   private mutating func carryAttachments(
-    _ clips: [Clip], _ kinds: Set<CarriedKind>, _ container: Container, _ media: inout CarriedMedia
+    _ clips: [Clip], _ kinds: Set<Document.Carried>, _ container: Container, _ media: inout CarriedMedia
   ) {
     guard kinds.contains(.attachments) else { return }
     for clip in clips.firstOfEachAsset {
@@ -260,7 +239,7 @@ extension Lowering {
 
 }
 
-extension Document {
+extension ExaminedDocument {
   /// Whether the document says what becomes of an asset's captions.
   func namesCaptions(of asset: AssetID) -> Bool {
     captions.contains { $0.asset == asset } || subtitleTracks.contains { $0.clips.contains { $0.asset == asset } }

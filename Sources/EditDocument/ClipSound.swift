@@ -1,13 +1,13 @@
 import CompositionModel
 
-/// What a clip sets for its sound, as written: on an audio track, or on a video track with sound.
+/// What a clip sets for its sound: on an audio track, or on a video track with sound.
 struct ClipSoundEntry: Sendable {
   /// Nil: that of its track.
   var pitch: PitchAlgorithm?
   var choice: TrackChoice?
   /// On the clip's own time.
-  var pan: [RampEntry] = []
-  var filters: [AudioFilterEntry] = []
+  var pan: [Document.Ramp] = []
+  var filters: [Document.AudioFilter] = []
   var layout: SpeakerLayout?
 
   /// Which of an asset's audio tracks is heard.
@@ -18,6 +18,12 @@ struct ClipSoundEntry: Sendable {
     case language(String)
   }
 
+  init(_ clip: Document.Clip, at pointer: JSONPointer) {
+    (pitch, layout, filters) = (clip.pitch, clip.layout, clip.audioFilters)
+    choice = clip.language.map { .language($0) } ?? clip.track.map { .number($0) }
+    pan = clip.pan?.ramps(at: pointer.key("pan")) ?? []
+  }
+
   /// The greatest number of an asset's audio track.
   static let numbers = 0...999
 }
@@ -25,8 +31,7 @@ struct ClipSoundEntry: Sendable {
 extension DocumentReader {
   /// Reads what a clip sets for its sound.
   /// - Parameter hasSound: Whether the clip's track has sound. If not, the keys are problems.
-  mutating func clipSound(_ fields: Fields, hasSound: Bool) -> ClipSoundEntry {
-    var entry = ClipSoundEntry()
+  mutating func clipSound(_ fields: Fields, hasSound: Bool, into clip: inout Document.Clip) {
     guard hasSound else {
       for key in ClipKeys.table.keyNames(ofKind: "sound") where fields.has(key) {
         problems.addShape(
@@ -36,30 +41,21 @@ extension DocumentReader {
       if let sound = fields["sound"], case .string("keep") = sound.content {
         problems.addShape(sound.pointer, "this track has no sound to keep: give the track \"sound\": true")
       }
-      return entry
+      return
     }
-    entry.pitch = read(fields, ClipKeys.pitch)
-    if let number = read(fields, ClipKeys.track) { entry.choice = .number(number) }
-    if let language = read(fields, ClipKeys.language) { entry.choice = .language(language) }
+    read(fields, ClipKeys.sounds, into: &clip)
     if fields.has("language"), let track = fields["track"] {
       problems.addShape(track.pointer, "a clip has 'track' or 'language', not both")
-      entry.choice = nil
+      (clip.track, clip.language) = (nil, nil)
     }
-    entry.layout = read(fields, ClipKeys.layout)
-    entry.pan = clipPan(fields["pan"])
-    entry.filters = read(fields, ClipKeys.audioFilters) ?? []
-    return entry
   }
 
   /// A number, or ramps of `value` on the clip's own time.
-  private mutating func clipPan(_ value: JSONValue?) -> [RampEntry] {
-    guard let value else { return [] }
+  mutating func clipPan(_ value: JSONValue) -> Document.Level? {
     if case .array = value.content {
-      return ramps(value, of: .value(RampEntry.Quantity.pan.range), RampTables.value)
+      return .ramps(ramps(value, of: .value(RampQuantity.pan.range), RampTables.value))
     }
-    return number(value, in: RampEntry.Quantity.pan.range).map {
-      [RampEntry(place: .at(.seconds(.zero)), from: $0, to: $0, pointer: value.pointer)]
-    } ?? []
+    return number(value, in: RampQuantity.pan.range).map { .constant($0) }
   }
 }
 
@@ -83,7 +79,7 @@ extension Lowering {
     }
     let pitch = entry.pitch ?? track.pitch
     clip.pitch = pitch == .spectral ? nil : pitch
-    clip.audioFilters = entry.filters.isEmpty ? nil : entry.filters.map(\.filter)
+    clip.audioFilters = entry.filters.isEmpty ? nil : entry.filters.map(\.effect)
     guard let ramps = timeline(entry.pan) else { return }
     for ramp in ramps { checkPlace(of: ramp.ramp.over, within: clip.target, owner: "the clip", at: ramp.pointer) }
     clip.pan = centred(ramps, from: clip.target.start)

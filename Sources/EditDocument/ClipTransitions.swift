@@ -1,20 +1,10 @@
 import CompositionModel
 
-/// The transition to a clip from the one before it on its track, as written.
-///
-/// The clip overlaps the one before it by the transition's length. A composition's track has one clip at a time, so the
-/// clips alternate between two lanes, which are tracks of the composition: the track itself, and one of which the
-/// document has no name.
-struct ClipTransitionEntry: Sendable {
-  /// Nil: the time for which the clips overlap if the clip has an `at`, otherwise the standard duration.
-  var duration: WrittenTime?
-  var style = TransitionStyleEntry()
-  var pointer: JSONPointer
-  /// The place of `duration`.
-  var durationPointer: JSONPointer
-  /// No problem makes its duration uncertain.
-  var timesAreKnown = false
+// A clip with a transition overlaps the one before it by the transition's length. A composition's track has one clip at
+// a time, so the clips alternate between two lanes, which are tracks of the composition: the track itself, and one of
+// which the document has no name.
 
+extension Document.ClipTransition {
   static let instead = [
     "type": "did you mean 'kind'?", "name": "did you mean 'kind'?", "length": "did you mean 'duration'?",
     "over": "did you mean 'duration'?", "colour": "did you mean 'color'?",
@@ -27,9 +17,10 @@ struct ClipTransitionEntry: Sendable {
 
 extension DocumentReader {
   /// Reads the transition of a clip: an object, the name of a kind, or the duration of a dissolve.
-  mutating func clipTransition(_ value: JSONValue?, _ type: MediaType) -> ClipTransitionEntry? {
+  mutating func clipTransition(_ value: JSONValue?, _ type: MediaType) -> Document.ClipTransition? {
     guard let value else { return nil }
-    var entry = ClipTransitionEntry(pointer: value.pointer, durationPointer: value.pointer)
+    var entry = Document.ClipTransition()
+    (entry.pointer, entry.durationPointer) = (value.pointer, value.pointer)
     let found = problems.count
     let table = type == .video ? TransitionKeys.clipTable : TransitionKeys.audioTable
     switch value.content {
@@ -60,11 +51,22 @@ extension DocumentReader {
     return entry
   }
 
-  private mutating func style(_ fields: Fields, _ type: MediaType) -> TransitionStyleEntry {
+  private mutating func style(_ fields: Fields, _ type: MediaType) -> Document.TransitionStyle {
     guard type == .audio else { return transitionStyle(fields) }
     let kind = choice(
       fields["kind"], "kind of transition of an audio track", among: [TransitionKind.Name.dissolve.rawValue])
-    return kind == nil ? TransitionStyleEntry() : transitionStyle(fields)
+    return kind == nil ? Document.TransitionStyle() : transitionStyle(fields)
+  }
+}
+
+extension Document.ClipTransition {
+  /// The duration or the kind if nothing else is said, or an object.
+  var json: JSONValue {
+    let object = JSONValue.object(self, TransitionKeys.clipProperties)
+    guard case .object(let members) = object.content, let only = members.first, members.count == 1 else {
+      return object
+    }
+    return only.key == TransitionKeys.duration.name || only.key == TransitionKeys.kind.name ? only.value : object
   }
 }
 
@@ -80,13 +82,13 @@ struct PrecedingClip {
 extension Lowering {
   /// Where a clip with a transition and without an `at` starts: before the end of the preceding one, by the
   /// transition's length. Nil and a problem if that is unknown.
-  mutating func start(of transition: ClipTransitionEntry, after preceding: PrecedingClip?) -> MediaTime? {
+  mutating func start(of transition: Document.ClipTransition, after preceding: PrecedingClip?) -> MediaTime? {
     guard let length = length(of: transition), let preceding else { return nil }
     return exact(at: transition.durationPointer) { () throws(TimeError) in try (preceding.end - length).place }
   }
 
-  private mutating func length(of transition: ClipTransitionEntry) -> MediaTime? {
-    guard let written = transition.duration else { return ClipTransitionEntry.standardDuration }
+  private mutating func length(of transition: Document.ClipTransition) -> MediaTime? {
+    guard let written = transition.duration else { return Document.ClipTransition.standardDuration }
     guard let length = resolve(written, at: transition.durationPointer) else { return nil }
     if length != .zero { return length }
     problems.add(transition.durationPointer, "a transition must last longer than 0")
@@ -96,7 +98,7 @@ extension Lowering {
   /// The range of a transition to a clip that is in its place. Nil and a problem if there is none.
   /// - Parameter shown: the time of the clip with all its turns.
   mutating func range(
-    of transition: ClipTransitionEntry, to clip: ClipEntry, _ shown: MediaTimeRange, after preceding: PrecedingClip
+    of transition: Document.ClipTransition, to clip: ClipEntry, _ shown: MediaTimeRange, after preceding: PrecedingClip
   ) -> MediaTimeRange? {
     guard shown.start < preceding.end else {
       problems.add(

@@ -1,44 +1,51 @@
 import CompositionModel
 
-/// A clip as written.
+/// A clip as the document means it, with what is known of its times.
 struct ClipEntry: Sendable {
-  /// When a clip ends at the latest.
-  enum End: Sendable {
-    case film
-    case time(WrittenTime)
+  private(set) var written: Document.Clip
+  let pointer: JSONPointer
+  /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
+  fileprivate(set) var timesAreKnown = false
+  let retiming: RetimingEntry
+  let sound: ClipSoundEntry
+  /// On the clip's own time.
+  let geometry: GeometryEntry
+  /// Those of the opacity, on the clip's own time.
+  let ramps: [Document.Ramp]
+
+  /// - Parameter speedIsKnown: Whether every point is there of a speed that changes.
+  init(_ clip: Document.Clip, speedIsKnown: Bool = true, timesAreKnown: Bool = false, pointer: JSONPointer) {
+    (written, self.pointer, self.timesAreKnown) = (clip, pointer, timesAreKnown)
+    retiming = RetimingEntry(
+      isReversed: clip.reverse ?? false, speed: clip.speed?.points ?? [], isKnown: speedIsKnown, freeze: clip.freeze,
+      dropsSound: clip.sound == .drop)
+    sound = ClipSoundEntry(clip, at: pointer)
+    geometry = GeometryEntry(crop: clip.crop, frame: clip.frame, transform: clip.transform, ramps: clip.ramps)
+    ramps = clip.ramps.opacity
   }
 
   /// Nil if the document gives none, or one that it does not declare.
-  var asset: AssetID?
-  var use: WrittenRange?
-  var at: WrittenTime?
-  var duration: WrittenTime?
-  /// Seconds of the asset a second of the film. Nil if not written.
-  var speed: Rational?
-  var retiming = RetimingEntry()
-  var until: End?
+  var asset: AssetID? { written.asset.isEmpty ? nil : written.asset }
+  var use: Document.TimeRange? { written.use }
+  var at: Document.Time? { written.at }
+  var duration: Document.Time? { written.duration }
+  /// Seconds of the asset a second of the film. Nil if not written, or if it changes.
+  var speed: Rational? { if case .constant(let speed) = written.speed { speed } else { nil } }
+  var until: Document.Clip.End? { written.until }
   /// From the clip before it on the track.
-  var transition: ClipTransitionEntry?
+  var transition: Document.ClipTransition? { written.transition }
   /// Whether what it uses plays again and again.
-  var loops = false
-  var fit = Fit.contain
-  var opacity = 1.0
-  /// On the clip's own time.
-  var ramps: [RampEntry] = []
-  var filters: [FilterEntry] = []
-  var deinterlace: Deinterlacing?
+  var loops: Bool { written.loop ?? false }
+  var fit: Fit { written.fit ?? .contain }
+  var opacity: Double { written.opacity ?? 1 }
+  var filters: [Document.Filter] { written.filters }
+  var deinterlace: Deinterlacing? { written.deinterlace?.mode }
   /// Nil: straight.
-  var alpha: AlphaMode?
-  /// On the clip's own time.
-  var geometry = GeometryEntry()
-  var blendMode: BlendMode?
+  var alpha: AlphaMode? { written.alpha == .straight ? nil : written.alpha }
+  var blendMode: BlendMode? { written.blendMode?.mode }
   /// Whether it has a mode of its own, which may be `normal`.
-  var setsBlendMode = false
-  var mask: MaskEntry?
-  var sound = ClipSoundEntry()
-  var pointer: JSONPointer
-  /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
-  var timesAreKnown = false
+  var setsBlendMode: Bool { written.blendMode != nil }
+  var mask: Document.Mask? { written.mask }
 
   static let instead = [
     "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
@@ -75,64 +82,69 @@ extension DocumentReader {
   /// - Parameter hasSound: Whether the clip's sound is in the mix.
   mutating func clip(_ value: JSONValue, _ type: MediaType, hasSound: Bool) -> ClipEntry {
     let found = problems.count
-    var clip = ClipEntry(pointer: value.pointer)
-    guard let fields = fields(value, ClipKeys.table) else { return clip }
-    clip.asset = read(fields, ClipKeys.asset)
-    clip.use = read(fields, ClipKeys.use)
-    clip.at = read(fields, ClipKeys.at)
-    clip.duration = read(fields, ClipKeys.duration)
-    let loops = read(fields, ClipKeys.loop) ?? false
-    clip.loops = loops
-    (clip.speed, clip.retiming) = retiming(fields, loops: loops)
-    if fields.has("duration"), let speed = fields["speed"], clip.retiming.speed.isEmpty, clip.retiming.isKnown {
-      // The length of a clip that is repeated does not change its speed.
-      if !loops { problems.add(speed.pointer, "a clip has 'speed' or 'duration', not both") }
+    var clip = Document.Clip("")
+    guard let fields = fields(value, ClipKeys.table) else { return ClipEntry(clip, pointer: value.pointer) }
+    read(fields, ClipKeys.times, into: &clip) { $0.name != ClipKeys.speed.name }
+    let beforeSpeed = problems.count
+    clip.speed = read(fields, ClipKeys.speed)
+    let isList = if case .array? = fields["speed"]?.content { true } else { false }
+    let speedIsKnown = !isList || problems.count == beforeSpeed
+    checkSpeed(of: clip, fields, isKnown: speedIsKnown)
+    read(fields, ClipKeys.moments, into: &clip)
+    var timesAreKnown = problems.count == found
+    if let written = fields["transition"] {
+      clip.transition = clipTransition(written, type)
+      if clip.transition?.timesAreKnown == false { timesAreKnown = false }
     }
-    clip.until = until(fields["until"])
-    clip.timesAreKnown = problems.count == found
-    clip.transition = clipTransition(fields["transition"], type)
-    if let transition = clip.transition, !transition.timesAreKnown { clip.timesAreKnown = false }
-    clip.sound = clipSound(fields, hasSound: hasSound)
+    clipSound(fields, hasSound: hasSound, into: &clip)
     if type == .video {
-      clip.fit = read(fields, LayerKeys.fit) ?? .contain
-      clip.opacity = read(fields, LayerKeys.opacity) ?? 1
-      (clip.geometry, clip.ramps) = geometry(fields, ramps: RampTables.clip)
-      clip.blendMode = read(fields, LayerKeys.blendMode) ?? nil
-      clip.setsBlendMode = fields.has("blendMode")
-      clip.mask = read(fields, LayerKeys.mask)
-      clip.filters = read(fields, ClipKeys.filters) ?? []
-      clip.deinterlace = read(fields, ClipKeys.deinterlace) ?? nil
-      clip.alpha = read(fields, ClipKeys.alpha) ?? nil
+      read(fields, ClipKeys.pictures, into: &clip)
+      checkTransforms(
+        GeometryEntry(crop: clip.crop, frame: clip.frame, transform: clip.transform, ramps: clip.ramps), fields)
     } else {
       for key in ClipKeys.table.keyNames(ofKind: "video") where fields.has(key) {
         let instead = !["opacity", "ramps"].contains(key) ? "" : "; the volume of a track is set in 'audioMix'"
         problems.addShape(fields.pointer.key(key), "'\(key)' is for clips of video tracks\(instead)")
       }
     }
-    return clip
+    return ClipEntry(clip, speedIsKnown: speedIsKnown, timesAreKnown: timesAreKnown, pointer: value.pointer)
   }
 
-  private mutating func until(_ value: JSONValue?) -> ClipEntry.End? {
-    if let value, case .string("end") = value.content { return .film }
+  /// Reports a speed that the clip cannot have with its other keys.
+  private mutating func checkSpeed(of clip: Document.Clip, _ fields: Fields, isKnown: Bool) {
+    guard let written = fields["speed"] else { return }
+    let loops = clip.loop ?? false
+    if loops, case .array = written.content {
+      problems.add(written.pointer, "a clip that is repeated has one speed: a number, and no list of them")
+    }
+    // The length of a clip that is repeated does not change its speed.
+    if fields.has("duration"), clip.speed?.points.isEmpty ?? true, isKnown, !loops {
+      problems.add(written.pointer, "a clip has 'speed' or 'duration', not both")
+    }
+  }
+
+  mutating func until(_ value: JSONValue) -> Document.Clip.End? {
+    if case .string("end") = value.content { return .film }
     return time(value).map { .time($0) }
   }
-}
 
-extension DocumentReader {
-  /// How a picture's colours are stored. Nil for `straight`, the default.
-  mutating func alpha(_ value: JSONValue?) -> AlphaMode? {
-    let mode: AlphaMode? = choice(value, "alpha")
-    return mode == .straight ? nil : mode
-  }
-
-  /// `true`, `false` or `"auto"`. Nil, the default, is `"auto"`.
-  mutating func deinterlacing(_ value: JSONValue) -> Deinterlacing? {
+  /// `true`, `false` or `"auto"`.
+  mutating func deinterlacing(_ value: JSONValue) -> Document.Deinterlace? {
     switch value.content {
     case .boolean(let isOn): return isOn ? .always : .never
-    case .string("auto"): return nil
+    case .string("auto"): return .auto
     default:
       problems.addShape(value.pointer, "\(value.shown) should be true, false or \"auto\"")
       return nil
+    }
+  }
+}
+
+extension Document.Clip.End {
+  var json: JSONValue {
+    switch self {
+    case .film: .text("end")
+    case .time(let time): time.json
     }
   }
 }
@@ -237,7 +249,7 @@ extension Lowering {
   /// Where a clip is put by its `at`, or ends by its `until`. Nil and a problem if that is too late.
   /// - Parameter end: The end of the clip before it. If it has been rounded and is this time but for rounding, it is
   ///   the place.
-  mutating func place(_ written: WrittenTime, after end: MediaTime?, at pointer: JSONPointer) -> MediaTime? {
+  mutating func place(_ written: Document.Time, after end: MediaTime?, at pointer: JSONPointer) -> MediaTime? {
     guard let time = resolve(written, at: pointer) else { return nil }
     return exact(at: pointer) { () throws(TimeError) in
       let place = try time.place
@@ -246,7 +258,7 @@ extension Lowering {
     }
   }
 
-  private mutating func positive(_ written: WrittenTime, at pointer: JSONPointer) -> MediaTime? {
+  private mutating func positive(_ written: Document.Time, at pointer: JSONPointer) -> MediaTime? {
     guard let duration = resolve(written, at: pointer) else { return nil }
     if duration != .zero { return duration }
     problems.add(pointer, "a clip must last longer than 0")

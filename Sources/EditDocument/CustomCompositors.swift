@@ -18,11 +18,11 @@ enum CompositorEntry {
   static let greatestParameters = 16 << 10
 }
 
-extension Document {
+extension ExaminedDocument {
   /// The compositors that the document names, in its order: those of transitions between clips, of transitions between
   /// tracks, and of instructions.
   public var compositors: [CompositorUse] {
-    func use(_ style: TransitionStyleEntry, _ pointer: JSONPointer) -> CompositorUse? {
+    func use(_ style: Document.TransitionStyle, _ pointer: JSONPointer) -> CompositorUse? {
       guard case .custom(let compositor) = style.style.kind else { return nil }
       return CompositorUse(compositor: compositor, pointer: pointer.text)
     }
@@ -37,21 +37,13 @@ extension Document {
 }
 
 extension DocumentReader {
-  /// The compositor of an instruction.
-  mutating func compositor(_ value: JSONValue?) -> CustomCompositor? {
-    guard let value, let fields = fields(value, CompositorKeys.table) else { return nil }
-    return compositor(fields)
-  }
-
-  /// The compositor that `name` and `parameters` of an object describe.
-  mutating func compositor(_ fields: Fields) -> CustomCompositor? {
-    let name = read(fields, CompositorKeys.name)
-    let parameters = fields.has("parameters") ? read(fields, CompositorKeys.parameters) : "{}"
-    let metadata = read(fields, CompositorKeys.metadata) ?? []
-    guard let name, let parameters else { return nil }
-    var compositor = CustomCompositor(name: name, parameters: parameters)
-    if !metadata.isEmpty { compositor.metadata = metadata }
-    return compositor
+  /// The compositor of an instruction. Nil and a problem if it cannot be used.
+  mutating func compositor(_ value: JSONValue) -> Document.Compositor? {
+    guard let fields = fields(value, CompositorKeys.table) else { return nil }
+    var compositor = Document.Compositor("")
+    read(fields, CompositorKeys.properties, into: &compositor)
+    let isReadable = compositor.parameters != nil || !fields.has("parameters")
+    return isReadable && !compositor.name.isEmpty ? compositor : nil
   }
 
   mutating func compositorName(_ value: JSONValue) -> String? {

@@ -10,8 +10,10 @@ struct DocumentReader {
   /// Takes the place of the document's preset. Nil: the document's.
   let preset: PresetChoice?
   var problems = ProblemList()
+  /// Whether a part of a document is read alone. The names that it refers to are those of any document.
+  var isOfPart = false
   var names = DeclaredNames()
-  var metadataTracks: [MetadataTrackEntry] = []
+  var metadataTracks: [Document.MetadataTrack] = []
   /// How many values they have together.
   var metadataCount = 0
   var metadataUses: [MetadataUse] = []
@@ -187,13 +189,13 @@ struct DocumentReader {
   }
 
   /// A time. It is not before zero, unless `mayBeNegative`.
-  mutating func time(_ value: JSONValue?, mayBeNegative: Bool = false) -> WrittenTime? {
+  mutating func time(_ value: JSONValue?, mayBeNegative: Bool = false) -> Document.Time? {
     guard let value else { return nil }
     do throws(TimeNotationError) {
-      let time: WrittenTime
+      let time: Document.Time
       switch value.content {
-      case .number(let text): time = try WrittenTime(number: text)
-      case .string(let text): time = try WrittenTime(text: text)
+      case .number(let text): time = try Document.Time(number: text)
+      case .string(let text): time = try Document.Time(text: text)
       default: throw .notATime
       }
       if mayBeNegative || !time.isNegative { return time }
@@ -211,22 +213,22 @@ struct DocumentReader {
   }
 
   /// A range. It does not start before zero, unless `mayBeNegative`.
-  mutating func range(_ value: JSONValue?, mayBeNegative: Bool = false) -> WrittenRange? {
+  mutating func range(_ value: JSONValue?, mayBeNegative: Bool = false) -> Document.TimeRange? {
     guard let value else { return nil }
     guard case .string(let text) = value.content else {
       problems.addShape(
         value.pointer,
-        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(WrittenRange.notations)")
+        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(Document.TimeRange.notations)")
       return nil
     }
     do throws(TimeNotationError) {
-      let range = try WrittenRange(text: text)
+      let range = try Document.TimeRange(text: text)
       if mayBeNegative || !range.start.isNegative { return range }
       problems.addShape(value.pointer, "\(value.shown) starts before 0, where nothing can start")
     } catch .notATime {
       problems.addShape(
         value.pointer,
-        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(WrittenRange.notations)")
+        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(Document.TimeRange.notations)")
     } catch {
       let message = "\(value.shown) is not a range: \(error.explanation)"
       if !mayBeNegative && value.startsWithMinus {

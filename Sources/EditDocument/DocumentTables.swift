@@ -4,7 +4,7 @@ import CompositionModel
 enum DocumentKeys {
   static let version = Key(
     required: "sheaf",
-    Form<Int>("`1`", ["const": 1]) { reader, value in
+    Form<Int>("`1`", ["const": 1], write: JSONValue.integer) { reader, value in
       if case .number(let text) = value.content, let number = try? exactDecimal(text), number == .one { return 1 }
       reader.problems.addShape(
         value.pointer, "\(value.shown) is not a version that this Sheaf reads; it reads 1")
@@ -12,31 +12,53 @@ enum DocumentKeys {
     }, example: #""sheaf": 1"#, "the version of this language")
   static let assets = Key(
     "assets",
-    .raw(
+    Form<[AssetID: String]>(
       "object",
-      ["type": "object", "propertyNames": ["minLength": 1], "additionalProperties": .reference("name")]),
+      ["type": "object", "propertyNames": ["minLength": 1], "additionalProperties": .reference("name")],
+      write: JSONValue.texts
+    ) { reader, value in Dictionary(reader.assets(value).map { ($0.id, $0.path) }) { first, _ in first } },
     "files by name")
   static let tracks = Key(
-    required: "tracks", .raw("array of tracks", ["type": "array", "items": .reference("track")]),
+    required: "tracks",
+    Form<[Document.Track]>(
+      "array of tracks", ["type": "array", "items": .reference("track")], write: { .array($0.map(\.json)) }
+    ) { $0.tracks($1).written },
     "video and audio; the first video track is on top")
   static let videoComposition = Key(
-    "videoComposition", .raw("object", VideoCompositionKeys.table.reference), default: "all defaults",
+    "videoComposition",
+    Form<Document.VideoComposition>(
+      "object", VideoCompositionKeys.table.reference, write: { .object($0, VideoCompositionKeys.properties) }
+    ) { $0.videoComposition($1, at: $1.pointer).written }, default: "all defaults",
     "how the video tracks are combined into one picture")
-  static let audioMix = Key("audioMix", .raw("object", AudioMixKeys.schema), "volumes by track")
+  static let audioMix = Key(
+    "audioMix",
+    Form<Document.AudioMix>("object", AudioMixKeys.schema, write: { $0.json }) { $0.audioMix($1).written },
+    "volumes by track")
   static let captions = Key(
     "captions",
-    .raw(
+    Form<[Document.Captions]>(
       "array of captions",
-      ["type": "array", "items": CaptionKeys.table.reference, "maxItems": .integer(CaptionsEntry.greatestCount)]),
+      ["type": "array", "items": CaptionKeys.table.reference, "maxItems": .integer(CaptionsEntry.greatestCount)],
+      write: { .array($0.map { .object($0, CaptionKeys.properties) }) }
+    ) { $0.captions($1).map(\.written) },
     "captions that are drawn over the film, or are tracks of the output: see [captions](#captions)")
   static let export = Key(
-    "export", .raw("object", ExportKeys.table.reference), default: "all defaults", "the output file")
+    "export",
+    Form<Document.Export>(
+      "object", ExportKeys.table.reference, write: { .object($0, ExportKeys.properties) }
+    ) { $0.export($1, at: $1.pointer).written }, default: "all defaults", "the output file")
   static let schema = Key(
     "$schema", .text, "where an editor finds the language: `docs/document.schema.json`. It has no effect on the film")
 
+  /// The parts of a document are read together, in an order of their own.
+  static let properties: [Property<Document>] = [
+    version.always(1), assets.of(\.assets, standard: [:]), tracks.of(\.tracks),
+    videoComposition.of(\.videoComposition, standard: Document.VideoComposition()),
+    audioMix.of(\.audioMix, standard: Document.AudioMix()), captions.of(list: \.captions),
+    export.of(\.export, standard: Document.Export()), schema.of(\.schema),
+  ]
   static let table = ObjectTable(
-    name: "document", noun: "a document",
-    keys: [version, assets, tracks, videoComposition, audioMix, captions, export, schema], instead: Document.instead)
+    name: "document", noun: "a document", keys: Array(properties), instead: Document.instead)
 }
 
 /// `videoComposition`.
@@ -49,26 +71,40 @@ enum VideoCompositionKeys {
   static let scale = Key(
     "scale",
     Form<Rational>(
-      "number above 0, at most 1, of at most six decimals", ["type": "number", "exclusiveMinimum": 0, "maximum": 1]
+      "number above 0, at most 1, of at most six decimals", ["type": "number", "exclusiveMinimum": 0, "maximum": 1],
+      write: JSONValue.exact
     ) { $0.scale($1) }, default: "1", "makes the frame smaller, and the lengths of overlays with it")
   static let frameDuration = Key(
     "frameDuration",
-    Form<MediaTime>("time", .all(.reference("time"), ["not": .pattern("f$")])) { $0.frameDuration($1) },
+    Form<MediaTime>("time", .all(.reference("time"), ["not": .pattern("f$")]), write: { Document.Time($0).json }) {
+      $0.frameDuration($1)
+    },
     default: "that of the clip with the highest nominal rate, else `\"1/30\"`",
     "seconds from one frame to the next, 1/1000 to 60; not in frames. `\"1001/30000\"` is NTSC's")
   static let frameRate = Key(
-    "frameRate", .rational(VideoCompositionEntry.frameRates), default: "", type: "number or fraction",
+    "frameRate", .frameRate, default: "", type: "number or fraction",
     "frames a second, in place of `frameDuration`: 30, or `\"30000/1001\"`. 23.976 (or 23.98), 29.97, 47.952, 59.94 and "
       + "119.88 mean the exact rates of NTSC, such as 30000/1001")
   static let background = Key(
     "background", .solidColor, default: "`\"#000000\"`", "the colour behind all tracks; solid")
   static let transitions = Key(
-    "transitions", .items("array", of: TransitionKeys.table.reference, "transitions"), "from one track to another")
+    "transitions",
+    Form<[Document.Transition]>(
+      "array", ["type": "array", "items": TransitionKeys.table.reference],
+      write: { .array($0.map { .object($0, TransitionKeys.properties) }) }
+    ) { reader, value in reader.items(value, "transitions").compactMap { reader.transition($0) } }, "from one track to another")
   static let instructions = Key(
-    "instructions", .items("array", of: InstructionKeys.table.reference, "instructions"), default: "derived",
+    "instructions",
+    Form<[Document.Instruction]>(
+      "array", ["type": "array", "items": InstructionKeys.table.reference],
+      write: { .array($0.map { .object($0, InstructionKeys.properties) }) }
+    ) { reader, value in reader.items(value, "instructions").map { reader.instruction($0).written } }, default: "derived",
     "explicit instructions as in AVFoundation, in place of `transitions`")
   static let overlays = Key(
-    "overlays", .items("array", of: .reference("overlay"), "overlays"),
+    "overlays",
+    Form<[Document.Overlay]>(
+      "array", ["type": "array", "items": .reference("overlay")], write: { .array($0.map(\.json)) }
+    ) { reader, value in reader.items(value, "overlays").compactMap { reader.overlay($0)?.written } },
     "pictures and texts over everything; the first is on top")
   static let filters = Key(
     "filters", FilterTables.listOfFilm,
@@ -80,12 +116,14 @@ enum VideoCompositionKeys {
     "toneMapping", Form<ToneMapping>.choice("tone mapping"), default: "`bt2390`",
     "how HDR is brought into a film that cannot show it, see [Colour](#colour)")
 
+  static let properties: [Property<Document.VideoComposition>] = [
+    renderSize.of(\.renderSize), scale.of(\.scale), frameDuration.of(\.frameDuration), frameRate.of(\.frameRate),
+    background.of(\.background), transitions.of(list: \.transitions), instructions.of(\.instructions).readBySection,
+    overlays.of(list: \.overlays).readBySection, filters.of(list: \.filters), color.of(\.color),
+    toneMapping.of(\.toneMapping),
+  ]
   static let table = ObjectTable(
-    name: "videoComposition", noun: "'videoComposition'",
-    keys: [
-      renderSize, scale, frameDuration, frameRate, background, transitions, instructions, overlays, filters, color,
-      toneMapping,
-    ], instead: VideoCompositionEntry.instead,
+    name: "videoComposition", noun: "'videoComposition'", keys: Array(properties), instead: VideoCompositionEntry.instead,
     rules: [
       .excludes(
         "frameRate", "frameDuration", "'frameRate' is 1 divided by 'frameDuration'; write one of them, not both"),
@@ -106,7 +144,9 @@ enum FilmColourKeys {
 
   static let form: Form<ColourTags> = {
     let name = Form<FilmColour>.choice("colour")
-    return Form("\(name.type), or an object", .any(name.schema, table.reference)) { $0.filmColour($1) }
+    return Form("\(name.type), or an object", .any(name.schema, table.reference), write: { $0.json }) {
+      $0.filmColour($1)
+    }
   }()
 }
 
@@ -115,12 +155,19 @@ enum InstructionKeys {
   static let over = Key(required: "over", .signedRange, "the time of the instruction")
   static let background = Key("background", .solidColor, default: "that of `videoComposition`", "")
   static let layers = Key(
-    "layers", .items("array", of: LayerKeys.table.reference, "layers"), default: "none: the background alone",
+    "layers",
+    Form<[Document.Layer]>(
+      "array", ["type": "array", "items": LayerKeys.table.reference],
+      write: { .array($0.map { .object($0, LayerKeys.properties) }) }
+    ) { $0.layers($1) }, default: "none: the background alone",
     "the tracks that are shown; the first is on top")
   static let passthrough = Key(
     "passthrough", .text, default: "", "in place of `layers`: shows this track alone, which must play throughout")
   static let compositor = Key(
-    "compositor", .raw("object", CompositorKeys.table.reference),
+    "compositor",
+    Form<Document.Compositor>(
+      "object", CompositorKeys.table.reference, write: { .object($0, CompositorKeys.properties) }
+    ) { $0.compositor($1) },
     "a compositor of your own that makes one picture of the layers: `name`, required, `parameters`, an object, and "
       + "`metadata`, an array of the names of [metadata tracks](#metadata-tracks), as for a transition of the kind "
       + "`custom`. See [compositor.md](compositor.md)")
@@ -130,9 +177,13 @@ enum InstructionKeys {
       + "timeline")
   static let wantsOverlays = Key("wantsOverlays", .boolean, default: "`true`", "whether overlays are drawn")
 
+  static let properties: [Property<Document.Instruction>] = [
+    over.of(\.over), background.of(\.background), layers.of(list: \.layers).readBySection,
+    passthrough.of(\.passthrough).readBySection, compositor.of(\.compositor), filters.of(list: \.filters),
+    wantsOverlays.of(\.wantsOverlays),
+  ]
   static let table = ObjectTable(
-    name: "instruction", noun: "an instruction",
-    keys: [over, background, layers, passthrough, compositor, filters, wantsOverlays],
+    name: "instruction", noun: "an instruction", keys: Array(properties),
     instead: InstructionEntry.instead,
     rules: [
       .excludes("layers", "passthrough", "an instruction has 'layers' or 'passthrough', not both"),

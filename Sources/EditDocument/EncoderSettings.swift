@@ -1,33 +1,20 @@
 import CompositionModel
 
-/// `export.video` as written.
-struct VideoEntry: Sendable {
-  enum KeyframeInterval: Sendable {
-    case frames(Int)
-    case time(WrittenTime)
+/// `export.video` as it is for one output.
+@dynamicMemberLookup struct VideoEntry: Sendable {
+  var written = Document.Video()
+  var pointer: JSONPointer
+
+  init(pointer: JSONPointer) { self.pointer = pointer }
+
+  subscript<Value>(dynamicMember path: WritableKeyPath<Document.Video, Value>) -> Value {
+    get { written[keyPath: path] }
+    set { written[keyPath: path] = newValue }
   }
 
-  /// Nil: the container's first one.
-  var codec: VideoCodec?
-  var quality: Double?
-  var bitRate: Int?
-  var preset: String?
-  var profile: String?
-  var level: String?
-  var maxBitRate: Int?
-  var bufferDuration: WrittenTime?
-  /// Degrees clockwise.
-  var rotation: Int?
-  var keyframeInterval: KeyframeInterval?
-  /// Whether a keyframe is also where the picture changes. Nil: it is, unless the document has several outputs.
-  var sceneCuts: Bool?
-  var pixelFormat: PixelFormat?
+  var label: TrackLabel? { TrackLabel(language: written.language, title: written.title).orNil }
   /// Nil: square.
-  var pixelAspect: AspectRatio?
-  /// The part of the stored pictures that players show, in stored pixels. Nil: all of them.
-  var cleanAperture: PixelRect?
-  var label: TrackLabel?
-  var pointer: JSONPointer
+  var shape: AspectRatio? { written.pixelAspect.flatMap { $0.horizontal == $0.vertical ? nil : $0 } }
 
   /// What each number of `pixelAspect` may be: H.264 and HEVC store 16 bits.
   static let aspects = 1...65535
@@ -52,22 +39,35 @@ struct VideoEntry: Sendable {
   ]
 }
 
-/// `export.audio` as written.
-struct AudioEntry: Sendable {
-  /// Nil: the container's first one.
-  var codec: AudioCodec?
-  var bitRate: Int?
-  var sampleRate: Int?
-  var channels: Int?
-  var bitDepth: Int?
-  var label: TrackLabel?
+/// `export.audio` as it is for one output.
+@dynamicMemberLookup struct AudioEntry: Sendable {
+  var written = Document.Audio()
   var pointer: JSONPointer
+
+  init(pointer: JSONPointer) { self.pointer = pointer }
+
+  subscript<Value>(dynamicMember path: WritableKeyPath<Document.Audio, Value>) -> Value {
+    get { written[keyPath: path] }
+    set { written[keyPath: path] = newValue }
+  }
+
+  var label: TrackLabel? { TrackLabel(language: written.language, title: written.title).orNil }
 
   static let notYet = ["quality"]
   static let instead = [
     "passthrough": "what is stored is copied by the preset of the export: \"preset\": \"passthrough\"",
     "loudness": "'loudness' is a key of 'audioMix'", "layout": "did you mean 'channels'? 6 is 5.1, and 8 is 7.1",
   ]
+}
+
+extension Document.Video.KeyframeInterval {
+  /// Frames are a number, and a time a string.
+  var json: JSONValue {
+    switch self {
+    case .frames(let count): .integer(count)
+    case .time(let time): .text(time.text)
+    }
+  }
 }
 
 extension DocumentReader {
@@ -86,12 +86,7 @@ extension DocumentReader {
           ("'videoComposition'", VideoCompositionKeys.table.keyNames), ("'export'", ExportKeys.table.keyNames),
         ])
     else { return .settings(entry) }
-    entry.keyframeInterval = read(fields, VideoKeys.keyframeInterval)
-    entry.sceneCuts = read(fields, VideoKeys.sceneCuts)
-    entry.rotation = read(fields, VideoKeys.rotation)
-    entry.pixelAspect = read(fields, VideoKeys.pixelAspect) ?? nil
-    entry.cleanAperture = read(fields, VideoKeys.cleanAperture)
-    entry.label = trackLabel(fields)
+    read(fields, VideoKeys.properties, into: &entry.written) { VideoKeys.common.contains($0.name) }
     let written = read(fields, VideoKeys.codec)
     if written == nil, fields.has("codec") {
       // The codec is unknown, and with it what most of the other keys may be.
@@ -130,7 +125,7 @@ extension DocumentReader {
     return .settings(entry)
   }
 
-  /// The shape of a pixel: `[16, 15]`. Nil: it is square.
+  /// The shape of a pixel: `[16, 15]`.
   mutating func pixelAspect(_ value: JSONValue) -> AspectRatio? {
     guard case .array(let items) = value.content, items.count == 2 else {
       problems.addShape(
@@ -145,7 +140,7 @@ extension DocumentReader {
       problems.add(value.pointer, "\(value.shown) should not be narrower than 1 to 16 or wider than 16 to 1")
       return nil
     }
-    return horizontal == vertical ? nil : AspectRatio(horizontal: horizontal, vertical: vertical)
+    return AspectRatio(horizontal: horizontal, vertical: vertical)
   }
 
   /// A part of the stored pictures: `[8, 0, 704, 576]`.
@@ -176,7 +171,7 @@ extension DocumentReader {
     return nil
   }
 
-  mutating func keyframeInterval(_ value: JSONValue) -> VideoEntry.KeyframeInterval? {
+  mutating func keyframeInterval(_ value: JSONValue) -> Document.Video.KeyframeInterval? {
     if case .string = value.content { return time(value).map { .time($0) } }
     return integer(value, in: VideoSettings.keyframeIntervals).map { .frames($0) }
   }
@@ -187,7 +182,7 @@ extension DocumentReader {
     if case .boolean(let isThere) = value.content { return isThere ? .automatic : .none }
     var entry = AudioEntry(pointer: value.pointer)
     guard let fields = fields(value, AudioKeys.table, alternative: ", or false") else { return .settings(entry) }
-    entry.label = trackLabel(fields)
+    (entry.language, entry.title) = (read(fields, AudioKeys.language), read(fields, AudioKeys.title))
     let written = read(fields, AudioKeys.codec)
     if written == nil, fields.has("codec") {
       entry.sampleRate = read(fields, AudioKeys.sampleRate)
@@ -279,7 +274,7 @@ extension Lowering {
       keyframeInterval: keyframeInterval(entry, of: name),
       pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr, level: entry.level,
       rateLimit: rateLimit(entry))
-    settings.pixelAspect = entry.pixelAspect
+    settings.pixelAspect = entry.shape
     // Players change from one output to another at a keyframe, so all have theirs at the same times.
     if !(entry.sceneCuts ?? (document.export.outputPointer == nil)) { settings.sceneCuts = false }
     if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }

@@ -46,10 +46,11 @@ enum VideoKeys {
     "the level that a player must support, a number or a string; of hevc, in the main tier")
   static let keyframeInterval = Key(
     "keyframeInterval",
-    Form<VideoEntry.KeyframeInterval>(
+    Form<Document.Video.KeyframeInterval>(
       "number of frames, or a time as a string",
       .any(
-        Form<Int>.integer(VideoSettings.keyframeIntervals).schema, .all(["type": "string"], .reference("time")))
+        Form<Int>.integer(VideoSettings.keyframeIntervals).schema, .all(["type": "string"], .reference("time"))),
+      write: { $0.json }
     ) { $0.keyframeInterval($1) }, default: "2 seconds",
     "the greatest distance from one keyframe to the next: `60` is 60 frames, `\"2\"` is 2 seconds; every frame of "
       + "prores422, prores4444 and ffv1 is a keyframe, and they take 1 alone")
@@ -68,9 +69,10 @@ enum VideoKeys {
     "mp4, mov, m4v: degrees clockwise by which players turn the pictures, which are stored as they are")
   static let pixelAspect = Key(
     "pixelAspect",
-    Form<AspectRatio?>(
+    Form<AspectRatio>(
       "`[width, height]`",
-      .tuple(Form<Int>.integer(VideoEntry.aspects).schema, Form<Int>.integer(VideoEntry.aspects).schema)
+      .tuple(Form<Int>.integer(VideoEntry.aspects).schema, Form<Int>.integer(VideoEntry.aspects).schema),
+      write: { [.integer($0.horizontal), .integer($0.vertical)] }
     ) { $0.pixelAspect($1) }, default: "square",
     "the shape of the stored pixels, from 1 to 16 up to 16 to 1, as `[16, 15]`. `renderSize` and all places stay in "
       + "square pixels, as the film is seen; the stored pictures are as high and, to the nearest width that the pixel "
@@ -79,16 +81,27 @@ enum VideoKeys {
     let (place, side) = (Form<Int>.integer(VideoEntry.places).schema, Form<Int>.integer(VideoEntry.sides).schema)
     return Key(
       "cleanAperture",
-      Form("`[x, y, width, height]`", .tuple(place, place, side, side)) { $0.cleanAperture($1) }, default: "all",
+      Form(
+        "`[x, y, width, height]`", .tuple(place, place, side, side),
+        write: { .array([$0.x, $0.y, $0.size.width, $0.size.height]) }
+      ) { $0.cleanAperture($1) }, default: "all",
       "mp4, mov, m4v: the part of the stored pictures that players show, in stored pixels; it lies within them")
   }()
   static let language = Key(
     "language", .language, "of the track of pictures, see [audio](#audio)")
   static let title = Key("title", .title, "of the track of pictures, see [audio](#audio)")
 
-  private static let keys: [any DeclaredKey] = [
-    codec, quality, bitRate, maxBitRate, bufferDuration, preset, profile, level, keyframeInterval, sceneCuts,
-    pixelFormat, rotation, pixelAspect, cleanAperture, language, title,
+  static let properties: [Property<Document.Video>] = [
+    codec.of(\.codec), quality.of(\.quality), bitRate.of(\.bitRate), maxBitRate.of(\.maxBitRate),
+    bufferDuration.of(\.bufferDuration), preset.of(\.preset), profile.of(\.profile), level.of(\.level),
+    keyframeInterval.of(\.keyframeInterval), sceneCuts.of(\.sceneCuts), pixelFormat.of(\.pixelFormat),
+    rotation.of(\.rotation), pixelAspect.of(\.pixelAspect), cleanAperture.of(\.cleanAperture), language.of(\.language),
+    title.of(\.title),
+  ]
+  private static let keys: [any DeclaredKey] = Array(properties)
+  /// Those that every codec reads alike.
+  static let common = [
+    keyframeInterval.name, sceneCuts.name, rotation.name, pixelAspect.name, cleanAperture.name, language.name, title.name,
   ]
   /// Of an export with one output.
   static let table = ObjectTable(
@@ -111,9 +124,9 @@ enum VideoKeys {
   /// other.
   static let shared = ObjectTable(
     name: "sharedVideo", noun: "'video'", keys: keys, notYet: VideoEntry.notYet, instead: VideoEntry.instead)
-  static let sharedForm = Form<Bool>("object or `false`", .any(["type": "boolean"], shared.reference)) {
-    $0.check($1, shared)
-  }
+  static let sharedForm = Form<Document.Stream<Document.Video>>(
+    "object or `false`", .any(["type": "boolean"], shared.reference), write: { $0.json(properties) }
+  ) { $0.stream($1, shared, properties, Document.Video()) }
 
   /// What the settings of a codec may be.
   private static func settings(_ codec: any VideoCodecDefinition) -> [(key: String, value: JSONValue)] {
@@ -176,7 +189,11 @@ enum AudioKeys {
     "the same containers: the track's title for people, at most \(TrackLabel.greatestTitle) characters; movies have it "
       + "as the name of the track's handler, and `mov` has its first 127 bytes")
 
-  private static let keys: [any DeclaredKey] = [codec, bitRate, sampleRate, channels, bitDepth, language, title]
+  static let properties: [Property<Document.Audio>] = [
+    codec.of(\.codec), bitRate.of(\.bitRate), sampleRate.of(\.sampleRate), channels.of(\.channels),
+    bitDepth.of(\.bitDepth), language.of(\.language), title.of(\.title),
+  ]
+  private static let keys: [any DeclaredKey] = Array(properties)
   static let table = ObjectTable(
     name: "audio", noun: "'audio'", keys: keys, notYet: AudioEntry.notYet, instead: AudioEntry.instead,
     kind: KindKey(name: "codec", standard: nil, names: codecs.map(\.rawValue)) { key, codec in
@@ -189,9 +206,9 @@ enum AudioKeys {
     })
   static let shared = ObjectTable(
     name: "sharedAudio", noun: "'audio'", keys: keys, notYet: AudioEntry.notYet, instead: AudioEntry.instead)
-  static let sharedForm = Form<Bool>("object or `false`", .any(["type": "boolean"], shared.reference)) {
-    $0.check($1, shared)
-  }
+  static let sharedForm = Form<Document.Stream<Document.Audio>>(
+    "object or `false`", .any(["type": "boolean"], shared.reference), write: { $0.json(properties) }
+  ) { $0.stream($1, shared, properties, Document.Audio()) }
 
   private static func settings(_ codec: any AudioCodecDefinition) -> [(key: String, value: JSONValue)] {
     var settings: [(key: String, value: JSONValue)] = [
@@ -209,7 +226,8 @@ extension Form where Value == String {
     let numbers = levels.map { JSONValue(content: .number($0)) }
     let texts = levels.flatMap { $0.contains(".") ? [$0] : [$0, "\($0).0"] }
     return Form(
-      list(levels.map { "`\($0)`" }), ["enum": .array(numbers + texts.map(JSONValue.text))]
+      list(levels.map { "`\($0)`" }), ["enum": .array(numbers + texts.map(JSONValue.text))],
+      write: JSONValue.text
     ) { $0.level($1, among: levels) }
   }
 }

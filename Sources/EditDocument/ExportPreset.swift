@@ -208,7 +208,7 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
   ///     that the film can be written to.
   /// - Throws: Why the preset cannot be met, and every other problem of the document.
   public init(
-    preset: ExportPreset, document: Document, assets: [AssetID: AssetDescription], container: Container? = nil
+    preset: ExportPreset, document: ExaminedDocument, assets: [AssetID: AssetDescription], container: Container? = nil
   ) throws(DocumentError) {
     var candidates = container.map { [$0] } ?? preset.containers
     // That `to` is the name of no container is for `check` to report: what is suggested here replaces it.
@@ -223,13 +223,13 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
   /// The containers that a document's film can be written to with a preset. The parameters and the errors are those of
   /// `init`.
   public static func containers(
-    of preset: ExportPreset, document: Document, assets: [AssetID: AssetDescription]
+    of preset: ExportPreset, document: ExaminedDocument, assets: [AssetID: AssetDescription]
   ) throws(DocumentError) -> [Container] {
     try document.edits(in: preset.containers, assets: assets).map(\.export.container)
   }
 }
 
-extension Document {
+extension ExaminedDocument {
   /// What the document means in each of some containers that can have its film, in their order; not empty.
   /// - Parameter most: How many of them are looked for.
   /// - Throws: If none can, the problems of the one that has the fewest, the first of them.

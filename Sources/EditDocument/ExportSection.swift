@@ -22,17 +22,19 @@ enum Choice<Settings: Sendable>: Sendable {
   }
 }
 
-/// `export` as written.
+/// `export` as the document means it: as a whole, or as it is for one of several outputs.
 struct ExportEntry: Sendable {
+  /// As the document has it.
+  var written = Document.Export()
   var to: String?
   var video: Choice<VideoEntry> = .automatic
   var audio: Choice<AudioEntry> = .automatic
   var optimizeForNetworkUse = true
   var metadata = MetadataEntry()
-  var chapters: [ChapterEntry] = []
+  var chapters: [Document.Chapter] { written.chapters }
   var artwork = ArtworkEntry.carried
   /// The part of the composition that is exported. Nil: all of it.
-  var timeRange: WrittenRange?
+  var timeRange: Document.TimeRange? { written.timeRange }
   var presetChoice: PresetChoice?
   /// Whether `outputs` are given: `to` is their folder, and every output has a video and an audio of its own.
   var hasOutputs = false
@@ -44,7 +46,7 @@ struct ExportEntry: Sendable {
   /// The size, or the height alone, that the document gives for the output's pictures, as `OutputEntry` has them.
   var size: (written: PixelSize?, height: Int?) = (nil, nil)
   /// What a film that is copied has beside the tracks that the document names. Nil: everything.
-  var carried: Set<CarriedKind>?
+  var carried: Set<Document.Carried>? { written.carry }
   var pointer: JSONPointer
 
   /// The place of what belongs to one output.
@@ -102,7 +104,8 @@ extension DocumentReader {
           ("'videoComposition'", VideoCompositionKeys.table.keyNames),
         ])
     else { return entry }
-    entry.to = read(fields, ExportKeys.to)
+    read(fields, ExportKeys.properties, into: &entry.written)
+    entry.to = entry.written.to
     // What is wrong with the path is found when the document is lowered.
     let container = (output ?? entry.to).flatMap { try? Container(path: $0) }
     if preset == nil { entry.presetChoice = read(fields, ExportKeys.preset) }
@@ -119,33 +122,51 @@ extension DocumentReader {
           : "a preset is of one output: with 'outputs', give each its 'height', and its codec and quality in 'video'")
       entry.presetChoice = nil
     }
-    if entry.isPassthrough {
-      for (key, allowed) in [("video", Passthrough.videoKeys), ("audio", TrackLabel.keys)] {
-        guard case .object(let members)? = fields[key]?.content,
-          members.contains(where: { !allowed.contains($0.key) })
-        else { continue }
-        problems.add(
-          entry.pointer.key(key),
-          "the preset '\(Passthrough.name)' encodes nothing: leave '\(key)' out, write false, or give "
-            + "\(list(allowed)) alone")
-      }
+    if preset == nil { entry.written.preset = entry.presetChoice }
+    (entry.written.video, entry.written.audio) = (
+      unreported(fields["video"], VideoKeys.sharedForm), unreported(fields["audio"], AudioKeys.sharedForm)
+    )
+    checkPassthrough(entry, fields)
+    entry.optimizeForNetworkUse = entry.written.optimizeForNetworkUse ?? true
+    entry.metadata = MetadataEntry(entry.written, isGiven: fields.has("carryMetadata"))
+    switch entry.written.artwork {
+    case .asset(let id): entry.artwork = .asset(id)
+    case .some(.none): entry.artwork = .omitted
+    case nil: entry.artwork = fields.has("artwork") ? .omitted : .carried
     }
-    entry.optimizeForNetworkUse = read(fields, ExportKeys.optimizeForNetworkUse) ?? true
-    entry.timeRange = read(fields, ExportKeys.timeRange)
-    entry.metadata = metadata(fields)
-    entry.chapters = read(fields, ExportKeys.chapters) ?? []
-    entry.artwork = read(fields, ExportKeys.artwork) ?? (fields.has("artwork") ? .omitted : .carried)
-    entry.carried = carried(fields[CarriedKind.key], isPassthrough: entry.isPassthrough)
     if entry.hasOutputs, let outputs = fields["outputs"] {
       var base = entry
       base.hasOutputs = false
       entry.outputs = self.outputs(outputs, of: base, video: fields["video"], audio: fields["audio"])
+      entry.written.outputs = entry.outputs.map(\.written)
       checkShared(fields["video"], VideoKeys.sharedForm)
       checkShared(fields["audio"], AudioKeys.sharedForm)
       // What reads the document for something else than its outputs has the pictures and the sound of the first.
       if let first = entry.outputs.first { (entry.video, entry.audio) = (first.export.video, first.export.audio) }
     }
     return entry
+  }
+
+  /// Reports what a film that is copied cannot have, and what only such a film has.
+  private mutating func checkPassthrough(_ entry: ExportEntry, _ fields: Fields) {
+    guard entry.isPassthrough else {
+      if let carry = fields[Document.Carried.key] {
+        problems.add(
+          carry.pointer,
+          "it is for the preset '\(Passthrough.name)', which copies what is stored; in a film that is rendered, tracks, "
+            + "chapters and metadata are those of the document")
+      }
+      return
+    }
+    for (key, allowed) in [("video", Passthrough.videoKeys), ("audio", TrackLabel.keys)] {
+      guard case .object(let members)? = fields[key]?.content,
+        members.contains(where: { !allowed.contains($0.key) })
+      else { continue }
+      problems.add(
+        entry.pointer.key(key),
+        "the preset '\(Passthrough.name)' encodes nothing: leave '\(key)' out, write false, or give "
+          + "\(list(allowed)) alone")
+    }
   }
 
   mutating func preset(_ value: JSONValue) -> PresetChoice? {
@@ -156,7 +177,7 @@ extension DocumentReader {
   }
 }
 
-extension Document {
+extension ExaminedDocument {
   /// Why an output has no container.
   struct UnknownContainer: Error {
     var pointer: JSONPointer

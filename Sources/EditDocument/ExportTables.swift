@@ -7,12 +7,16 @@ enum ExportKeys {
     "the output's path; its extension is the container, see below")
   static let video = Key(
     "video",
-    .raw("object or `false`", .any(["type": "boolean"], VideoKeys.table.reference, VideoKeys.shared.reference)),
+    Form<Document.Stream<Document.Video>>(
+      "object or `false`", .any(["type": "boolean"], VideoKeys.table.reference, VideoKeys.shared.reference),
+      write: { $0.json(VideoKeys.properties) }, VideoKeys.sharedForm.read),
     default: "all defaults if there is a video clip or an overlay, and the container can have pictures",
     "`false`: the output has no video")
   static let audio = Key(
     "audio",
-    .raw("object or `false`", .any(["type": "boolean"], AudioKeys.table.reference, AudioKeys.shared.reference)),
+    Form<Document.Stream<Document.Audio>>(
+      "object or `false`", .any(["type": "boolean"], AudioKeys.table.reference, AudioKeys.shared.reference),
+      write: { $0.json(AudioKeys.properties) }, AudioKeys.sharedForm.read),
     default: "all defaults if there is sound",
     "`false`: the output has no audio. With an object the output has audio even if it is silent")
   static let optimizeForNetworkUse = Key(
@@ -21,64 +25,76 @@ enum ExportKeys {
     "timeRange", .range, default: "all of the film", "the part of the film that is exported, see below")
   static let preset = Key(
     "preset",
-    Form<PresetChoice>("see [Presets](#presets)", ["enum": .array(PresetChoice.allCases.map(\.name))]) {
+    Form<PresetChoice>("see [Presets](#presets)", ["enum": .array(PresetChoice.allCases.map(\.name))], write: { .text($0.name) }) {
       $0.preset($1)
     },
     "codecs, quality, size and containers in one word; keys of `video` and `audio` override it. `passthrough`: what is "
       + "stored is copied and nothing is rendered, see [Copying](#copying)")
   static let metadata = Key(
     "metadata",
-    .raw(
+    Form<[String: String]>(
       "object of strings",
       [
         "type": "object", "propertyNames": .pattern(#"^[^=\u0000]+$"#),
         "additionalProperties": .pattern(#"^[^\u0000]*$"#), "maxProperties": .integer(MetadataEntry.greatestCount),
-      ]), "such as `title`, `artist`, `comment`, see [Metadata](#metadata)")
+      ], write: JSONValue.texts
+    ) { $0.metadataTexts($1) }, "such as `title`, `artist`, `comment`, see [Metadata](#metadata)")
   static let carryMetadata = Key(
-    "carryMetadata", .raw("boolean, or an asset", ["type": ["boolean", "string"]]),
-    default: "`false`; of a copy of one asset that asset",
+    "carryMetadata",
+    Form<Document.MetadataSource>(
+      "boolean, or an asset", ["type": ["boolean", "string"]], write: { $0.json }
+    ) { $0.metadataSource($1) }, default: "`false`; of a copy of one asset that asset",
     "whether the metadata of an asset become the film's: `true` is the asset that is seen first, or else heard first")
   static let metadataFilter = Key(
-    "metadataFilter", Form<MetadataEntry.Filter>.choice("metadata filter"),
+    "metadataFilter", Form<Document.MetadataFilter>.choice("metadata filter"),
     "leaves out what is personal of metadata that are carried")
   static let chapters = Key(
     "chapters",
-    Form<[ChapterEntry]>(
+    Form<[Document.Chapter]>(
       "array of `{ \"at\": time, \"title\": string }`",
-      ["type": "array", "items": ChapterKeys.table.reference, "maxItems": .integer(ChapterEntry.greatestCount)]
+      ["type": "array", "items": ChapterKeys.table.reference, "maxItems": .integer(Document.Chapter.greatestCount)],
+      write: { .array($0.map { .object($0, ChapterKeys.properties) }) }
     ) { $0.chapters($1) }, default: "none; of a copy those of its media",
     "named parts, for mp4, mov, m4v, m4a, mkv and webm; each lasts until the next one")
   static let artwork = Key(
     "artwork",
-    Form<ArtworkEntry>("an asset, or `false`", .any(["type": "string"], ["const": .boolean(false)])) {
+    Form<Document.Artwork>("an asset, or `false`", .any(["type": "string"], ["const": .boolean(false)]), write: { $0.json }) {
       $0.artwork($1)
     }, default: "that of the asset of `carryMetadata`, if it has one",
     "the picture that players show for the film, see [Metadata](#metadata)")
   static let outputs = Key(
     "outputs",
-    .raw(
+    Form<[Document.Output]>(
       "array of 1 to 8 objects",
       [
         "type": "array", "items": OutputKeys.table.reference, "minItems": .integer(EditOutput.counts.lowerBound),
         "maxItems": .integer(EditOutput.counts.upperBound),
-      ]), default: "one output",
+      ], write: { .array($0.map { .object($0, OutputKeys.properties) }) }
+    ) { reader, value in
+      reader.outputs(value, of: ExportEntry(pointer: value.pointer), video: nil, audio: nil).map(\.written)
+    }, default: "one output",
     "several files of one render, such as the renditions of a ladder, see [Several outputs](#several-outputs)")
-  static let carry: Key<JSONValue> = {
-    let kinds = CarriedKind.allCases.map(\.rawValue)
+  static let carry: Key<Set<Document.Carried>> = {
+    let kinds = Document.Carried.allCases.map(\.rawValue)
     return Key(
-      CarriedKind.key,
-      .raw(
+      Document.Carried.key,
+      Form<Set<Document.Carried>>(
         "boolean, or an array of \(list(kinds.map { "`\($0)`" }))",
-        .any(["type": "boolean"], ["type": "array", "items": ["enum": .array(kinds)]])), default: "`true`",
+        .any(["type": "boolean"], ["type": "array", "items": ["enum": .array(kinds)]]),
+        write: { kinds in .array(Document.Carried.allCases.filter(kinds.contains).map(\.rawValue)) }
+      ) { $0.carried($1) }, default: "`true`",
       "with the preset `passthrough`: what a copy has beside the tracks that are named, see [Copying](#copying)")
   }()
 
+  /// How pictures and sound are encoded depends on the container, the preset and the outputs.
+  static let properties: [Property<Document.Export>] = [
+    to.of(\.to), video.of(\.video).readBySection, audio.of(\.audio).readBySection,
+    optimizeForNetworkUse.of(\.optimizeForNetworkUse), timeRange.of(\.timeRange), preset.of(\.preset).readBySection,
+    metadata.of(\.metadata, standard: [:]), carryMetadata.of(\.carryMetadata), metadataFilter.of(\.metadataFilter),
+    chapters.of(list: \.chapters), artwork.of(\.artwork), outputs.of(list: \.outputs).readBySection, carry.of(\.carry),
+  ]
   static let table = ObjectTable(
-    name: "export", noun: "'export'",
-    keys: [
-      to, video, audio, optimizeForNetworkUse, timeRange, preset, metadata, carryMetadata, metadataFilter, chapters,
-      artwork, outputs, carry,
-    ], instead: ExportEntry.instead,
+    name: "export", noun: "'export'", keys: Array(properties), instead: ExportEntry.instead,
     rules: [
       .needs("metadataFilter", "carryMetadata", "the filter is for metadata that are carried: give 'carryMetadata' too")
     ],
@@ -102,15 +118,16 @@ enum ExportKeys {
 enum ChapterKeys {
   static let at = Key(required: "at", .time, "where it starts, on the film's timeline")
   static let title = Key(
-    required: "title", .name("a chapter's title"), "at most \(ChapterEntry.longestTitle) bytes of UTF-8")
-  static let table = ObjectTable(name: "chapter", noun: "a chapter", keys: [at, title])
+    required: "title", .name("a chapter's title"), "at most \(Document.Chapter.longestTitle) bytes of UTF-8")
+  static let properties: [Property<Document.Chapter>] = [at.of(\.at), title.of(\.title)]
+  static let table = ObjectTable(name: "chapter", noun: "a chapter", keys: Array(properties))
 }
 
 /// One of `outputs` of `export`.
 enum OutputKeys {
   static let name = Key(
     required: "name",
-    Form<String>("string", .pattern("^[A-Za-z0-9_-][A-Za-z0-9._-]{0,\(EditOutput.greatestName - 1)}$")) {
+    Form<String>("string", .pattern("^[A-Za-z0-9_-][A-Za-z0-9._-]{0,\(EditOutput.greatestName - 1)}$"), write: JSONValue.text) {
       $0.outputName($1)
     },
     "the name of its file, without extension: at most \(EditOutput.greatestName) letters, digits, `-`, `_` and `.`, "
@@ -130,9 +147,12 @@ enum OutputKeys {
     "height", .integer(VideoCompositionEntry.sides), default: "the film's", type: "pixels, even",
     "of its pictures; the width follows, as the nearest even number")
   static let optimizeForNetworkUse = Key("optimizeForNetworkUse", .boolean, default: "that of `export`", "")
+  static let properties: [Property<Document.Output>] = [
+    name.of(\.name), container.of(\.container), video.of(\.video).readBySection, audio.of(\.audio).readBySection,
+    size.of(\.size), height.of(\.height), optimizeForNetworkUse.of(\.optimizeForNetworkUse),
+  ]
   static let table = ObjectTable(
-    name: "output", noun: "an output",
-    keys: [name, container, video, audio, size, height, optimizeForNetworkUse], instead: OutputEntry.instead,
+    name: "output", noun: "an output", keys: Array(properties), instead: OutputEntry.instead,
     rules: [
       .excludes("size", "height", "'size' is the width and the height: write 'size' or 'height', not both")
     ])

@@ -28,6 +28,17 @@ enum FilmColour: String, CaseIterable {
   static let ranges = ["limited", "full"]
 }
 
+extension ColourTags {
+  /// The name of the three properties, or an object.
+  var json: JSONValue {
+    if !isFullRange, let named = FilmColour.allCases.first(where: { $0.tags == self }) { return .text(named.rawValue) }
+    let members = [
+      ("primaries", primaries), ("transfer", transfer), ("matrix", matrix), ("range", isFullRange ? "full" : nil),
+    ]
+    return .object(members.compactMap { key, name in name.map { (key, .text($0)) } })
+  }
+}
+
 extension DocumentReader {
   /// The film's colour: a name, or AVFoundation's three properties and the range.
   mutating func filmColour(_ value: JSONValue) -> ColourTags? {

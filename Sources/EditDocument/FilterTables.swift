@@ -5,18 +5,21 @@ enum FilterTables {
   static let kind = Key(required: "kind", Form<FilterKind>.choice("kind of filter"), "")
 
   /// Those of a clip, a layer, an overlay or a track.
-  static let list = Form<[FilterEntry]>("array of filters", array(schema)) { $0.filters($1) }
+  static let list = Form<[Document.Filter]>(
+    "array of filters", array(schema), write: { .array($0.map(\.json)) }
+  ) { $0.filters($1) }
   /// Those of the whole film or of an instruction.
-  static let listOfFilm = Form<[FilterEntry]>(
+  static let listOfFilm = Form<[Document.Filter]>(
     "array of filters",
-    array(.all(schema, .has("kind", among: FilterKind.allCases.filter { $0 != .chromaKey }.map(\.rawValue))))
+    array(.all(schema, .has("kind", among: FilterKind.allCases.filter { $0 != .chromaKey }.map(\.rawValue)))),
+    write: { .array($0.map(\.json)) }
   ) { $0.filters($1, ofFilm: true) }
 
   static let schema = JSONValue.reference("filter")
   static let definition = variants("kind", FilterKind.allCases.map(\.rawValue)) { "\($0)Filter" }
 
   private static func array(_ filter: JSONValue) -> JSONValue {
-    ["type": "array", "items": filter, "maxItems": .integer(FilterEntry.greatestCount)]
+    ["type": "array", "items": filter, "maxItems": .integer(Document.Filter.greatestCount)]
   }
 
   /// One of several objects, by the name in one of its keys.
@@ -35,12 +38,13 @@ enum FilterTables {
     uniqueKeysWithValues: FilterKind.allCases.map { ($0, table(of: $0)) })
 
   /// The keys of the parameters, in the order of `FilterKind.parameters`.
-  static let parameters: [FilterKind: [Key<FilterEntry.Parameter>]] = Dictionary(
+  static let parameters: [FilterKind: [Key<Document.Filter.Parameter>]] = Dictionary(
     uniqueKeysWithValues: FilterKind.allCases.map { kind in
-      let keys = kind.parameters.map { parameter -> Key<FilterEntry.Parameter> in
-        let form = Form<FilterEntry.Parameter>(
+      let keys = kind.parameters.map { parameter -> Key<Document.Filter.Parameter> in
+        let form = Form<Document.Filter.Parameter>(
           "\(plain(parameter.range.lowerBound)) to \(plain(parameter.range.upperBound))",
-          .any(.number(parameter.range), ramps(in: parameter.range))
+          .any(.number(parameter.range), ramps(in: parameter.range)),
+          write: { $0.level.json(RampQuantity.valueKey) }
         ) { $0.parameter($1, parameter) }
         let summary = summaries[kind]?[parameter.key] ?? ""
         guard let standard = parameter.standard else { return Key(required: parameter.key, form, summary) }
@@ -58,7 +62,7 @@ enum FilterTables {
     }
     keys += parameters[kind] ?? []
     return ObjectTable(
-      name: "\(kind.rawValue)Filter", noun: "a filter '\(kind.rawValue)'", keys: keys, instead: FilterEntry.instead)
+      name: "\(kind.rawValue)Filter", noun: "a filter '\(kind.rawValue)'", keys: keys, instead: Document.Filter.instead)
   }
 
   private static func ramps(in range: ClosedRange<Double>) -> JSONValue {
@@ -112,7 +116,7 @@ extension Form where Value == Color {
   /// The same without transparency.
   /// - Parameter words: Why, for the message.
   func solid(_ words: String) -> Form {
-    Form(type, .reference("solidColor")) { reader, value in
+    Form(type, .reference("solidColor"), write: write) { reader, value in
       guard let color = read(&reader, value) else { return nil }
       if color.alpha != 255 {
         reader.problems.addShape(value.pointer, "\(value.shown) is transparent; \(words) \"#rrggbb\"")
@@ -125,9 +129,10 @@ extension Form where Value == Color {
 /// Filters of sound: a table for each kind.
 enum AudioFilterTables {
   static let kind = Key(required: "kind", Form<AudioFilterKind>.choice("kind of filter of sound"), "")
-  static let list = Form<[AudioFilterEntry]>(
+  static let list = Form<[Document.AudioFilter]>(
     "array of filters of sound",
-    ["type": "array", "items": .reference("audioFilter"), "maxItems": .integer(AudioFilterEntry.greatestCount)]
+    ["type": "array", "items": .reference("audioFilter"), "maxItems": .integer(Document.AudioFilter.greatestCount)],
+    write: { .array($0.map(\.json)) }
   ) { $0.audioFilters($1) }
   static let definition = FilterTables.variants("kind", AudioFilterKind.allCases.map(\.rawValue)) { "\($0)AudioFilter" }
 
@@ -151,7 +156,7 @@ enum AudioFilterTables {
         kind,
         ObjectTable(
           name: "\(kind.rawValue)AudioFilter", noun: "a filter '\(kind.rawValue)'", keys: keys,
-          instead: AudioFilterEntry.instead)
+          instead: Document.AudioFilter.instead)
       )
     })
 

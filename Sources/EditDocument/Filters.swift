@@ -1,19 +1,6 @@
 import CompositionModel
 
-/// A filter as written.
-struct FilterEntry: Sendable {
-  enum Parameter: Sendable {
-    case constant(Double)
-    /// On the time of the clip, or of the film.
-    case ramps([RampEntry])
-  }
-
-  var kind: FilterKind
-  var parameters: [Parameter]
-  var color: Color?
-  var table: AssetID?
-  var pointer: JSONPointer
-
+extension Document.Filter {
   /// The most filters of one clip, of one layer or of the film.
   static let greatestCount = 16
 
@@ -28,10 +15,10 @@ struct FilterEntry: Sendable {
 extension DocumentReader {
   /// Reads filters.
   /// - Parameter ofFilm: Whether they are those of the whole film, whose pictures cannot become transparent.
-  mutating func filters(_ value: JSONValue?, ofFilm: Bool = false) -> [FilterEntry] {
+  mutating func filters(_ value: JSONValue?, ofFilm: Bool = false) -> [Document.Filter] {
     let items = items(value, "filters, such as {\"kind\": \"blur\", \"radius\": 8}")
-    if let value, items.count > FilterEntry.greatestCount {
-      problems.addShape(value.pointer, "\(items.count) filters; at most \(FilterEntry.greatestCount) are allowed")
+    if let value, items.count > Document.Filter.greatestCount {
+      problems.addShape(value.pointer, "\(items.count) filters; at most \(Document.Filter.greatestCount) are allowed")
       return []
     }
     return items.compactMap { item in
@@ -44,9 +31,9 @@ extension DocumentReader {
   }
 
   /// Nil and a problem if the filter cannot be used.
-  private mutating func filter(_ value: JSONValue) -> FilterEntry? {
+  private mutating func filter(_ value: JSONValue) -> Document.Filter? {
     guard case .object(let members) = value.content, let written = members.first(where: { $0.key == "kind" }) else {
-      if let fields = fields(value, "a filter", keys: FilterTables.allKeys, instead: FilterEntry.instead) {
+      if let fields = fields(value, "a filter", keys: FilterTables.allKeys, instead: Document.Filter.instead) {
         _ = required(fields, "kind", "a filter")
       }
       return nil
@@ -56,16 +43,18 @@ extension DocumentReader {
     else { return nil }
     let found = problems.count
     guard let fields = fields(value, table) else { return nil }
-    var entry = FilterEntry(kind: kind, parameters: [], pointer: fields.pointer)
-    entry.parameters = zip(keys, kind.parameters).map { key, parameter in
+    let parameters = zip(keys, kind.parameters).map { key, parameter in
       read(fields, key) ?? .constant(parameter.standard ?? 0)
     }
-    if kind == .chromaKey { entry.color = read(fields, FilterTables.color) }
-    if kind == .lut { entry.table = read(fields, FilterTables.asset) }
-    return problems.count == found ? entry : nil
+    let color = kind == .chromaKey ? read(fields, FilterTables.color) : nil
+    let asset = kind == .lut ? read(fields, FilterTables.asset) : nil
+    guard problems.count == found else { return nil }
+    var filter = Document.Filter(Document.Filter.Effect(kind, parameters, color: color, table: asset))
+    filter.pointer = fields.pointer
+    return filter
   }
 
-  mutating func parameter(_ value: JSONValue, _ parameter: FilterKind.Parameter) -> FilterEntry.Parameter {
+  mutating func parameter(_ value: JSONValue, _ parameter: FilterKind.Parameter) -> Document.Filter.Parameter {
     guard case .array(let items) = value.content else {
       return .constant(number(value, in: parameter.range) ?? 0)
     }
@@ -80,7 +69,7 @@ extension Lowering {
   ///   - range: The range of the clip or the overlay whose time their ramps are on. Nil: they are on the film's.
   ///   - owner: What that is, for messages.
   mutating func filters(
-    _ entries: [FilterEntry], within range: MediaTimeRange? = nil, owner: String = "the clip"
+    _ entries: [Document.Filter], within range: MediaTimeRange? = nil, owner: String = "the clip"
   ) -> [Filter<RampList>]? {
     var filters: [Filter<RampList>] = []
     for entry in entries {
@@ -113,7 +102,7 @@ extension Lowering {
   }
 
   private mutating func lower(
-    _ parameter: FilterEntry.Parameter, within range: MediaTimeRange?, _ owner: String
+    _ parameter: Document.Filter.Parameter, within range: MediaTimeRange?, _ owner: String
   ) -> RampList? {
     switch parameter {
     case .constant(let value):

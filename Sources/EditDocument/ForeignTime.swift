@@ -17,7 +17,7 @@ enum ForeignTime {
   private static func approximate(_ text: String) -> String? {
     guard let first = text.first, "~≈".contains(first) else { return nil }
     let rest = String(text.dropFirst())
-    guard (try? WrittenTime(text: rest)) != nil else { return "a time is exact, without '\(first)'" }
+    guard (try? Document.Time(text: rest)) != nil else { return "a time is exact, without '\(first)'" }
     return "a time is exact: write \(rest.allSatisfy(\.isASCIIDigit) ? rest : "\"\(rest)\"")"
   }
 
@@ -38,7 +38,7 @@ enum ForeignTime {
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty, parts[1].first?.isASCIIDigit == true else { return nil }
     let written = "\(parts[0]).\(parts[1])"
-    return (try? WrittenTime(text: written)) == nil ? nil : "decimals have a point: \"\(written)\""
+    return (try? Document.Time(text: written)) == nil ? nil : "decimals have a point: \"\(written)\""
   }
 
   /// `500ms`, `5s`, `2min`, `1h`, `90frames`.
@@ -50,7 +50,7 @@ enum ForeignTime {
     let lower = text.lowercased()
     for unit in ["frames", "frame", "fr"] where lower.hasSuffix(unit) {
       let count = lower.dropLast(unit.count)
-      if (try? WrittenTime(text: "\(count)f")) != nil { return "frames are written \"\(count)f\"" }
+      if (try? Document.Time(text: "\(count)f")) != nil { return "frames are written \"\(count)f\"" }
     }
     for (name, factor) in units where lower.hasSuffix(name) {
       // What does not fit a time is no time with a unit either.
@@ -66,7 +66,7 @@ enum ForeignTime {
   static func rangeHint(_ value: JSONValue) -> String {
     func written(_ value: JSONValue) -> String? {
       switch value.content {
-      case .number(let text), .string(let text): (try? WrittenTime(text: text)) == nil ? nil : text
+      case .number(let text), .string(let text): (try? Document.Time(text: text)) == nil ? nil : text
       default: nil
       }
     }
@@ -86,10 +86,10 @@ enum ForeignTime {
       for separator in ["...", "--", "-", "–", "→", " to ", ","] {
         guard let place = text.firstRange(of: separator) else { continue }
         let sides = [text[..<place.lowerBound], text[place.upperBound...]].map { String($0.filter { $0 != " " }) }
-        if sides.allSatisfy({ (try? WrittenTime(text: $0)) != nil }) { return "write \"\(sides[0])..\(sides[1])\"; " }
+        if sides.allSatisfy({ (try? Document.Time(text: $0)) != nil }) { return "write \"\(sides[0])..\(sides[1])\"; " }
       }
       let parts = text.firstRange(of: "..").map { [text[..<$0.lowerBound], text[$0.upperBound...]] } ?? [text[...]]
-      return parts.lazy.compactMap { part in (try? WrittenTime(text: part)) == nil ? hint(String(part)) : nil }.first
+      return parts.lazy.compactMap { part in (try? Document.Time(text: part)) == nil ? hint(String(part)) : nil }.first
         .map { "\($0); " } ?? ""
     default: return ""
     }

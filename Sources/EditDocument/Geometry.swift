@@ -1,13 +1,22 @@
 import CompositionModel
 
-/// Where a clip or a layer is drawn, as written: `crop`, `frame` and `transform`, and ramps of them.
+/// Where a clip, a layer or an overlay is drawn: `crop`, `frame` and `transform`, each with its ramps.
 struct GeometryEntry: Sendable {
-  var crop: WrittenRectangle?
-  var frame: WrittenRectangle?
-  var transform: WrittenTransform?
-  var cropRamps: [WrittenRamp<WrittenRectangle>] = []
-  var frameRamps: [WrittenRamp<WrittenRectangle>] = []
-  var transformRamps: [WrittenRamp<WrittenTransform>] = []
+  var crop: Document.Rectangle?
+  var frame: Document.Rectangle?
+  var transform: Document.Transform?
+  var cropRamps: [WrittenRamp<Document.Rectangle>] = []
+  var frameRamps: [WrittenRamp<Document.Rectangle>] = []
+  var transformRamps: [WrittenRamp<Document.Transform>] = []
+
+  init(
+    crop: Document.Rectangle?, frame: Document.Rectangle?, transform: Document.Transform?, ramps: [Document.LayerRamp]
+  ) {
+    (self.crop, self.frame, self.transform) = (crop, frame, transform)
+    cropRamps = ramps.compactMap { WrittenRamp($0, $0.crop) }
+    frameRamps = ramps.compactMap { WrittenRamp($0, $0.frame) }
+    transformRamps = ramps.compactMap { WrittenRamp($0, $0.transform) }
+  }
 
   static let keys = ["crop", "frame", "transform"]
   static let insteadInTransform = [
@@ -40,122 +49,69 @@ struct GeometryEntry: Sendable {
   static let translations = -1_000_000.0...1_000_000
 }
 
-/// A length in pixels, or a part of a side.
-struct WrittenLength: Sendable {
-  var pixels = 0.0
-  var fraction = 0.0
-
-  /// - Parameters:
-  ///   - side: what the fraction is of, in pixels.
-  ///   - scale: what the pixels are multiplied with.
-  func resolved(_ side: Double, scale: Double) -> Double { pixels * scale + fraction * side }
-}
-
-struct WrittenRectangle: Sendable {
-  var x: WrittenLength
-  var y: WrittenLength
-  var width: WrittenLength
-  var height: WrittenLength
-
-  func resolved(in size: PixelSize, scale: Double) -> Rectangle {
-    let (across, down) = (Double(size.width), Double(size.height))
-    return Rectangle(
-      x: x.resolved(across, scale: scale), y: y.resolved(down, scale: scale),
-      width: width.resolved(across, scale: scale), height: height.resolved(down, scale: scale))
-  }
-}
-
-enum WrittenTransform: Sendable {
-  case matrix(AffineMatrix)
-  case turn(WrittenTurn)
-}
-
-/// A transform by its parts.
-struct WrittenTurn: Sendable {
-  var rotation = 0.0
-  var scaleX = 1.0
-  var scaleY = 1.0
-  var x = WrittenLength()
-  var y = WrittenLength()
-  /// From the corner of the layer's rectangle.
-  var anchorX = WrittenLength(fraction: 0.5)
-  var anchorY = WrittenLength(fraction: 0.5)
-
-  func resolved(in frame: PixelSize, scale: Double) -> TransformComponents {
-    TransformComponents(
-      rotation: rotation, scaleX: scaleX, scaleY: scaleY, x: x.resolved(Double(frame.width), scale: scale),
-      y: y.resolved(Double(frame.height), scale: scale),
-      anchorX: TransformComponents.Coordinate(fraction: anchorX.fraction, pixels: anchorX.pixels * scale),
-      anchorY: TransformComponents.Coordinate(fraction: anchorY.fraction, pixels: anchorY.pixels * scale))
-  }
-}
-
-/// A ramp of a value of any kind as written.
-struct WrittenRamp<Value: Sendable>: Sendable {
-  var place: RampEntry.Place
+/// A ramp of one value of a layer.
+struct WrittenRamp<Value: Hashable & Sendable>: Sendable {
+  var place: Document.When
   var from: Value
   var to: Value
   var easing: Easing?
   var pointer: JSONPointer
+
+  /// Nil: the ramp does not change the value.
+  init?(_ ramp: Document.LayerRamp, _ change: Document.Change<Value>?) {
+    guard let change else { return nil }
+    (place, from, to, easing, pointer) = (ramp.when, change.from, change.to, ramp.easing, ramp.pointer)
+  }
+}
+
+extension [Document.LayerRamp] {
+  /// Those of the opacity.
+  var opacity: [Document.Ramp] {
+    compactMap { ramp in
+      ramp.opacity.map {
+        Document.Ramp(when: ramp.when, from: $0.from, to: $0.to, easing: ramp.easing, pointer: ramp.pointer)
+      }
+    }
+  }
 }
 
 // MARK: Reading
 
 extension DocumentReader {
-  /// Reads the keys of the geometry of a clip, a layer or an overlay and its `ramps`, of which those of the opacity are
-  /// returned as well.
-  /// - Parameter table: That of its ramps, which have the keys of `GeometryEntry.keys` that it can have.
-  mutating func geometry(
-    _ fields: Fields, ramps table: ObjectTable, mayBeNegative: Bool = false
-  ) -> (geometry: GeometryEntry, opacity: [RampEntry]) {
-    var entry = GeometryEntry()
-    let keys = table.keyNames
-    if keys.contains("crop") { entry.crop = fields["crop"].flatMap { rectangle($0) } }
-    if keys.contains("frame") { entry.frame = fields["frame"].flatMap { rectangle($0) } }
-    if keys.contains("transform") { entry.transform = fields["transform"].flatMap { transform($0) } }
-    var opacity: [RampEntry] = []
-    for item in items(fields["ramps"], "ramps") {
-      layerRamp(item, table, mayBeNegative: mayBeNegative, into: &entry, opacity: &opacity)
-    }
-    checkTransforms(entry, fields)
-    return (entry, opacity)
+  /// Reads the ramps of a clip, a layer or an overlay. Those whose time cannot be used are left out.
+  /// - Parameter table: That of the ramps, which has those of `GeometryEntry.keys` that they can have.
+  mutating func layerRamps(
+    _ value: JSONValue, _ table: ObjectTable, mayBeNegative: Bool
+  ) -> [Document.LayerRamp] {
+    items(value, "ramps").compactMap { layerRamp($0, table, mayBeNegative: mayBeNegative) }
   }
 
   private mutating func layerRamp(
-    _ value: JSONValue, _ table: ObjectTable, mayBeNegative: Bool, into entry: inout GeometryEntry,
-    opacity: inout [RampEntry]
-  ) {
-    let quantity = RampEntry.Quantity.opacity
+    _ value: JSONValue, _ table: ObjectTable, mayBeNegative: Bool
+  ) -> Document.LayerRamp? {
+    let quantity = RampQuantity.opacity
     let keys = table.keyNames
     guard let fields = fields(value, table), ([quantity.key] + GeometryEntry.keys).contains(where: fields.has) else {
-      return
+      return nil
     }
     let time = rampTime(fields, mayBeNegative: mayBeNegative)
-    let numbers = rampNumbers(fields, of: quantity)
+    let opacity = rampNumbers(fields, of: quantity)
     let rectangles = ["crop", "frame"].map { key in
       keys.contains(key)
         ? rampValues(fields, key, example: "[[0, 0, 640, 360], [320, 180, 640, 360]]") { $0.rectangle($1) } : nil
     }
-    let transforms = rampValues(fields, "transform", example: #"[{"rotate": 0}, {"rotate": 90}]"#) {
+    let transform = rampValues(fields, "transform", example: #"[{"rotate": 0}, {"rotate": 90}]"#) {
       $0.transform($1)
     }
-    guard let time else { return }
-    func ramp<Value>(_ values: (from: Value, to: Value)) -> WrittenRamp<Value> {
-      WrittenRamp(
-        place: time.place, from: values.from, to: values.to, easing: time.easing, pointer: fields.pointer)
-    }
-    if let numbers {
-      opacity.append(
-        RampEntry(
-          place: time.place, from: numbers.from, to: numbers.to, easing: time.easing, pointer: fields.pointer))
-    }
-    if let crop = rectangles[0] { entry.cropRamps.append(ramp(crop)) }
-    if let frame = rectangles[1] { entry.frameRamps.append(ramp(frame)) }
-    if let transforms { entry.transformRamps.append(ramp(transforms)) }
+    guard let time else { return nil }
+    var ramp = Document.LayerRamp(when: time.when, easing: time.easing)
+    ramp.pointer = fields.pointer
+    (ramp.opacity, ramp.transform, ramp.crop, ramp.frame) = (opacity, transform, rectangles[0], rectangles[1])
+    return ramp
   }
 
   /// Reports matrices beside what they take the place of, and transforms of both forms.
-  private mutating func checkTransforms(_ entry: GeometryEntry, _ fields: Fields) {
+  mutating func checkTransforms(_ entry: GeometryEntry, _ fields: Fields) {
     var written = entry.transform.map { [($0, fields.pointer.key("transform"))] } ?? []
     for ramp in entry.transformRamps {
       let pointer = ramp.pointer.key("transform")
@@ -175,7 +131,7 @@ extension DocumentReader {
   }
 
   /// `[x, y, width, height]`.
-  mutating func rectangle(_ value: JSONValue) -> WrittenRectangle? {
+  mutating func rectangle(_ value: JSONValue) -> Document.Rectangle? {
     guard case .array(let items) = value.content, items.count == 4 else {
       problems.addShape(
         value.pointer,
@@ -185,10 +141,10 @@ extension DocumentReader {
     let (x, y) = (length(items[0]), length(items[1]))
     let (width, height) = (side(items[2]), side(items[3]))
     guard let x, let y, let width, let height else { return nil }
-    return WrittenRectangle(x: x, y: y, width: width, height: height)
+    return Document.Rectangle(x: x, y: y, width: width, height: height)
   }
 
-  private mutating func side(_ value: JSONValue) -> WrittenLength? {
+  private mutating func side(_ value: JSONValue) -> Document.Length? {
     guard let side = length(value) else { return nil }
     if side.pixels > 0 || side.fraction > 0 { return side }
     problems.addShape(value.pointer, "\(value.shown) should be above 0: it is a side of a rectangle")
@@ -196,11 +152,11 @@ extension DocumentReader {
   }
 
   /// Pixels, or per cent in a string.
-  private mutating func length(_ value: JSONValue) -> WrittenLength? {
+  private mutating func length(_ value: JSONValue) -> Document.Length? {
     guard case .string(let text) = value.content else {
-      return number(value, in: GeometryEntry.offsets).map { WrittenLength(pixels: $0) }
+      return number(value, in: GeometryEntry.offsets).map { .pixels($0) }
     }
-    if let percent = percent(text, in: GeometryEntry.percents) { return WrittenLength(fraction: percent / 100) }
+    if let percent = percent(text, in: GeometryEntry.percents) { return .percent(percent) }
     let message = "\(value.shown) should be a number of pixels, or per cent from \"-1000%\" to \"1000%\""
     if percent(text, in: -.infinity ... .infinity) == nil {
       problems.addShape(value.pointer, message)
@@ -219,7 +175,7 @@ extension DocumentReader {
     return range.contains(exact.approximate) ? exact.approximate : nil
   }
 
-  mutating func transform(_ value: JSONValue) -> WrittenTransform? {
+  mutating func transform(_ value: JSONValue) -> Document.Transform? {
     if case .array(let items) = value.content { return matrix(value, items) }
     guard case .object = value.content else {
       problems.addShape(
@@ -230,40 +186,32 @@ extension DocumentReader {
     }
     let found = problems.count
     guard let fields = fields(value, TransformKeys.table) else { return nil }
-    var turn = WrittenTurn()
-    turn.rotation = read(fields, TransformKeys.rotate) ?? 0
-    if let scale = fields["scale"] {
-      if case .array(let items) = scale.content, items.count == 2 {
-        (turn.scaleX, turn.scaleY) = (factor(items[0]), factor(items[1]))
-      } else {
-        turn.scaleX = factor(scale)
-        turn.scaleY = turn.scaleX
-      }
-    }
-    if let pair = fields["translate"].flatMap({ pair($0, "a distance [x, y]") }) { (turn.x, turn.y) = pair }
-    if let anchor = fields["anchor"] {
-      if case .string("center") = anchor.content {
-      } else if let pair = pair(anchor, "\"center\", or a point [x, y] of the layer's rectangle") {
-        (turn.anchorX, turn.anchorY) = pair
-      }
-    }
-    return problems.count == found ? .turn(turn) : nil
+    var parts = Document.TransformParts()
+    read(fields, TransformKeys.properties, into: &parts)
+    return problems.count == found ? .parts(parts) : nil
   }
 
-  private mutating func pair(_ value: JSONValue, _ noun: String) -> (WrittenLength, WrittenLength)? {
+  /// One factor, or those across and down.
+  mutating func scale(_ value: JSONValue) -> Document.TransformParts.Scale? {
+    if case .array(let items) = value.content, items.count == 2 {
+      return Document.TransformParts.Scale(x: factor(items[0]), y: factor(items[1]))
+    }
+    return Document.TransformParts.Scale(factor(value))
+  }
+
+  mutating func point(_ value: JSONValue, _ noun: String) -> Document.Point? {
     guard case .array(let items) = value.content, items.count == 2 else {
       problems.addShape(value.pointer, "\(value.shown) should be \(noun), in pixels or per cent")
       return nil
     }
     let (x, y) = (length(items[0]), length(items[1]))
     guard let x, let y else { return nil }
-    return (x, y)
+    return Document.Point(x: x, y: y)
   }
 
-  /// The name of a blend mode. Nil for `normal`.
-  mutating func blendMode(_ value: JSONValue?) -> BlendMode? {
+  mutating func blendMode(_ value: JSONValue) -> Document.Blending? {
     choice(value, "blend mode", among: [BlendMode.normal] + BlendMode.allCases.map(\.rawValue))
-      .flatMap(BlendMode.init(rawValue:))
+      .map { BlendMode(rawValue: $0).map { .mode($0) } ?? .normal }
   }
 
   private mutating func factor(_ value: JSONValue) -> Double {
@@ -278,7 +226,7 @@ extension DocumentReader {
     return 1
   }
 
-  private mutating func matrix(_ value: JSONValue, _ items: [JSONValue]) -> WrittenTransform? {
+  private mutating func matrix(_ value: JSONValue, _ items: [JSONValue]) -> Document.Transform? {
     guard items.count == 6 else {
       problems.addShape(value.pointer, "\(value.shown) should be the six numbers of a matrix: [a, b, c, d, tx, ty]")
       return nil
@@ -299,7 +247,7 @@ extension DocumentReader {
   }
 }
 
-extension WrittenTransform {
+extension Document.Transform {
   var isMatrix: Bool { if case .matrix = self { true } else { false } }
 }
 
@@ -316,9 +264,9 @@ struct PlacedGeometry {
   }
 
   /// A value that is written without a ramp is set before the film.
-  var crop: [Step<WrittenRectangle>] = []
-  var frame: [Step<WrittenRectangle>] = []
-  var transform: [Step<WrittenTransform>] = []
+  var crop: [Step<Document.Rectangle>] = []
+  var frame: [Step<Document.Rectangle>] = []
+  var transform: [Step<Document.Transform>] = []
 
   /// The geometry of pictures of one size.
   fileprivate(set) var resolved: [PixelSize: LayerGeometry] = [:]
@@ -405,7 +353,7 @@ extension Lowering {
   }
 
   private mutating func checkCrop(
-    _ step: PlacedGeometry.Step<WrittenRectangle>, _ asset: AssetID, _ picture: PixelSize
+    _ step: PlacedGeometry.Step<Document.Rectangle>, _ asset: AssetID, _ picture: PixelSize
   ) {
     for written in [step.from, step.to] {
       let crop = written.resolved(in: picture, scale: 1)
@@ -419,7 +367,7 @@ extension Lowering {
   }
 }
 
-extension PlacedGeometry.Step<WrittenTransform> {
+extension PlacedGeometry.Step<Document.Transform> {
   fileprivate func matrix(scale: Double) -> PlacedGeometry.Step<AffineMatrix>? {
     guard case .matrix(let from) = from, case .matrix(let to) = to else { return nil }
     func scaled(_ matrix: AffineMatrix) -> AffineMatrix {
@@ -430,7 +378,7 @@ extension PlacedGeometry.Step<WrittenTransform> {
   }
 
   fileprivate func turn(in frame: PixelSize, scale: Double) -> PlacedGeometry.Step<TransformComponents>? {
-    guard case .turn(let from) = from, case .turn(let to) = to else { return nil }
+    guard case .parts(let from) = from, case .parts(let to) = to else { return nil }
     return PlacedGeometry.Step<TransformComponents>(
       over: over, from: from.resolved(in: frame, scale: scale), to: to.resolved(in: frame, scale: scale),
       easing: easing, pointer: pointer)

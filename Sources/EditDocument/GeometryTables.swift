@@ -4,34 +4,48 @@ import CompositionModel
 enum TransformKeys {
   static let rotate = Key("rotate", .number(GeometryEntry.rotations), default: "0", "degrees clockwise")
   static let scale = Key(
-    "scale", .raw("number, or `[x, y]`", .any(factor, .tuple(factor, factor))), default: "1",
+    "scale",
+    Form<Document.TransformParts.Scale>(
+      "number, or `[x, y]`", .any(factor, .tuple(factor, factor)),
+      write: { $0.x == $0.y ? .decimal($0.x) : [.decimal($0.x), .decimal($0.y)] }
+    ) { $0.scale($1) }, default: "1",
     "0.001 to 100; negative: mirrored")
   static let translate = Key(
-    "translate", .raw("`[x, y]`", .reference("point")), default: "`[0, 0]`",
+    "translate",
+    Form<Document.Point>("`[x, y]`", .reference("point"), write: { $0.json }) {
+      $0.point($1, "a distance [x, y]")
+    }, default: "`[0, 0]`",
     "pixels of the film, or per cent of its width and height")
   static let anchor = Key(
-    "anchor", .raw("`\"center\"`, or `[x, y]`", .any(["const": "center"], .reference("point"))),
-    default: "`\"center\"`",
+    "anchor",
+    Form<Document.Point>(
+      "`\"center\"`, or `[x, y]`", .any(["const": "center"], .reference("point")), write: { $0.json }
+    ) { reader, value in
+      if case .string("center") = value.content { return Document.Point(x: .percent(50), y: .percent(50)) }
+      return reader.point(value, "\"center\", or a point [x, y] of the layer's rectangle")
+    }, default: "`\"center\"`",
     "the point that stays: pixels, or per cent, from the corner of the layer's rectangle (`frame`)")
 
+  static let properties: [Property<Document.TransformParts>] = [
+    rotate.of(\.rotate), scale.of(\.scale), translate.of(\.translate), anchor.of(\.anchor),
+  ]
   static let table = ObjectTable(
-    name: "transform", noun: "a transform", keys: [rotate, scale, translate, anchor],
-    instead: GeometryEntry.insteadInTransform)
+    name: "transform", noun: "a transform", keys: Array(properties), instead: GeometryEntry.insteadInTransform)
 
   private static let factor: JSONValue = {
     let scales = GeometryEntry.scales
     return .any(.number(scales), .number(-scales.upperBound ... -scales.lowerBound))
   }()
 
-  static let form = Form<WrittenTransform>("object", table.reference) { $0.transform($1) }
+  static let form = Form<Document.Transform>("object", table.reference, write: { $0.json }) { $0.transform($1) }
   /// A matrix too.
-  static let matrixForm = Form<WrittenTransform>(
-    "object, or `[a, b, c, d, tx, ty]`", .any(table.reference, .reference("matrix"))
+  static let matrixForm = Form<Document.Transform>(
+    "object, or `[a, b, c, d, tx, ty]`", .any(table.reference, .reference("matrix")), write: { $0.json }
   ) { $0.transform($1) }
 }
 
-extension Form where Value == WrittenRectangle {
-  static var rectangle: Form { shared("`[x, y, width, height]`", "rectangle") { $0.rectangle($1) } }
+extension Form where Value == Document.Rectangle {
+  static var rectangle: Form { shared("`[x, y, width, height]`", "rectangle", write: { $0.json }) { $0.rectangle($1) } }
 }
 
 /// The keys that clips and the layers of explicit instructions have in common.
@@ -51,37 +65,36 @@ enum LayerKeys {
   static let mask = Key(
     "mask", MaskKeys.form, "a picture that decides where it can be seen; see [Masks](#masks)")
 
-  /// Of explicit instructions.
-  static let table = ObjectTable(
-    name: "layer", noun: "a layer",
-    keys: [
-      Key(required: "track", .text, "a video track; once in an instruction. In a gap it is transparent"),
-      Key("fit", Form<Fit>.choice("fit"), default: "the clip's", "as for a clip"),
-      Key("crop", .rectangle, "as for a clip"),
-      Key("frame", .rectangle, default: "the whole frame", "as for a clip"),
-      Key("transform", TransformKeys.matrixForm, "as for a clip"),
-      opacity, blendMode, mask,
-      ramps, filters,
-    ])
+  /// Of explicit instructions. Only tracks that are declared are shown.
+  static let properties: [Property<Document.Layer>] = [
+    Key(required: "track", .text, "a video track; once in an instruction. In a gap it is transparent")
+      .of(\.track).readBySection,
+    Key("fit", Form<Fit>.choice("fit"), default: "the clip's", "as for a clip").of(\.fit),
+    Key("crop", .rectangle, "as for a clip").of(\.crop),
+    Key("frame", .rectangle, default: "the whole frame", "as for a clip").of(\.frame),
+    Key("transform", TransformKeys.matrixForm, "as for a clip").of(\.transform),
+    opacity.of(\.opacity), blendMode.of(\.blendMode), mask.of(\.mask), ramps.of(list: \.ramps), filters.of(\.filters),
+  ]
+  static let table = ObjectTable(name: "layer", noun: "a layer", keys: Array(properties))
   static let ramps = Key(
-    "ramps", RampTables.list(RampTables.layer), type: "array of ramps",
+    "ramps", RampTables.layers(RampTables.layer, mayBeNegative: true), type: "array of ramps",
     "changes of `opacity`, `crop`, `frame` and `transform`, on the film's timeline")
   static let filters = Key(
     "filters", FilterTables.list, default: "the clip's", "in place of the clip's; ramps are on the film's timeline")
 }
 
-extension Form where Value == BlendMode? {
+extension Form where Value == Document.Blending {
   static var blendMode: Form {
     let names = [BlendMode.normal] + BlendMode.allCases.map(\.rawValue)
-    return Form(Form<String>.choice("blend mode", among: names).type, ["enum": .array(names)]) { $0.blendMode($1) }
+    return Form(
+      Form<String>.choice("blend mode", among: names).type, ["enum": .array(names)],
+      write: { .text($0.mode?.rawValue ?? BlendMode.normal) }
+    ) { $0.blendMode($1) }
   }
 }
 
-extension Form where Value == AlphaMode? {
-  static var alpha: Form {
-    let choice = Form<AlphaMode>.choice("alpha")
-    return Form(choice.type, choice.schema) { $0.alpha($1) }
-  }
+extension Form where Value == AlphaMode {
+  static var alpha: Form { .choice("alpha") }
 }
 
 /// `mask` of a clip, a layer or a track.
@@ -99,11 +112,14 @@ enum MaskKeys {
   static let invert = Key(
     "invert", .boolean, default: "`false`", "whether the layer is seen where the mask is transparent or black instead")
 
+  static let properties: [Property<Document.Mask>] = [
+    image.of(\.image), track.of(\.track), channel.of(\.channel), invert.of(\.invert),
+  ]
   static let table = ObjectTable(
-    name: "mask", noun: "a mask", keys: [image, track, channel, invert], instead: MaskEntry.instead,
+    name: "mask", noun: "a mask", keys: Array(properties), instead: Document.Mask.instead,
     rules: [
       .excludes("image", "track", "a mask has 'image', a still picture, or 'track', not both"),
       .needsOne(of: ["image", "track"], "a mask needs 'image', a still picture, or 'track', a video track"),
     ])
-  static let form = Form<MaskEntry>("object", table.reference) { $0.mask($1) }
+  static let form = Form<Document.Mask>("object", table.reference, write: { $0.json }) { $0.mask($1) }
 }

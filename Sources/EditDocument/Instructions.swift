@@ -1,6 +1,6 @@
 import CompositionModel
 
-/// An explicit instruction as written.
+/// An explicit instruction as the document means it.
 struct InstructionEntry: Sendable {
   enum Content: Sendable {
     case layers([LayerEntry])
@@ -18,81 +18,85 @@ struct InstructionEntry: Sendable {
     }
   }
 
+  let written: Document.Instruction
   /// Nil: it cannot be read.
-  var over: WrittenRange?
-  var background: Color?
-  var content: Content
-  var wantsOverlays: Bool
+  let over: Document.TimeRange?
+  let content: Content
+  let pointer: JSONPointer
+
+  var background: Color? { written.background }
+  var wantsOverlays: Bool { written.wantsOverlays ?? true }
   /// Makes the picture of the layers.
-  var compositor: CustomCompositor?
+  var compositor: CustomCompositor? { written.compositor?.compositor }
   /// The filters of the composited picture. Their ramps are on the composition's timeline.
-  var filters: [FilterEntry] = []
-  var pointer: JSONPointer
+  var filters: [Document.Filter] { written.filters }
 
   static let instead = ["overlays": "did you mean 'wantsOverlays'?"]
 }
 
-/// A layer of an explicit instruction as written.
+/// A layer of an explicit instruction as the document means it. Its times are on the composition's timeline.
 struct LayerEntry: Sendable {
-  var track: TrackID
+  private let written: Document.Layer
+  let geometry: GeometryEntry
+  /// Those of the opacity.
+  let ramps: [Document.Ramp]
+
+  init(_ layer: Document.Layer) {
+    written = layer
+    geometry = GeometryEntry(crop: layer.crop, frame: layer.frame, transform: layer.transform, ramps: layer.ramps)
+    ramps = layer.ramps.opacity
+  }
+
+  var track: TrackID { written.track }
   /// Nil: the clip's.
-  var fit: Fit?
-  var opacity: Double
-  /// On the composition's timeline.
-  var ramps: [RampEntry]
-  /// On the composition's timeline. Nil: the clip's.
-  var filters: [FilterEntry]?
-  /// On the composition's timeline.
-  var geometry: GeometryEntry
-  var blendMode: BlendMode?
-  var mask: MaskEntry?
-  var pointer: JSONPointer
+  var fit: Fit? { written.fit }
+  var opacity: Double { written.opacity ?? 1 }
+  /// Nil: the clip's.
+  var filters: [Document.Filter]? { written.filters }
+  var blendMode: BlendMode? { written.blendMode?.mode }
+  var mask: Document.Mask? { written.mask }
+  var pointer: JSONPointer { written.pointer }
 }
 
 extension DocumentReader {
   /// Reads an explicit instruction. What cannot be used of it is a problem, and does not hide those of the others.
   mutating func instruction(_ value: JSONValue) -> InstructionEntry {
+    var written = Document.Instruction(over: Document.TimeRange(from: 0, to: 0))
     guard let fields = fields(value, InstructionKeys.table) else {
-      return InstructionEntry(over: nil, content: .unknown, wantsOverlays: true, pointer: value.pointer)
+      return InstructionEntry(written: written, over: nil, content: .unknown, pointer: value.pointer)
     }
     let over = read(fields, InstructionKeys.over)
-    let background = read(fields, InstructionKeys.background)
-    let wantsOverlays = read(fields, InstructionKeys.wantsOverlays) ?? true
-    let filters = read(fields, InstructionKeys.filters) ?? []
-    let compositor = compositor(fields["compositor"])
+    read(fields, InstructionKeys.properties, into: &written) { $0.name != InstructionKeys.over.name }
+    if let over { written.over = over }
     let content: InstructionEntry.Content
     if let passthrough = fields["passthrough"] {
-      content = videoTrack(passthrough).map { .passthrough($0) } ?? .unknown
+      written.passthrough = videoTrack(passthrough)
+      content = written.passthrough.map { .passthrough($0) } ?? .unknown
     } else {
-      let layers = layers(read(fields, InstructionKeys.layers) ?? [])
+      written.layers = read(fields, InstructionKeys.layers) ?? []
       if fields.has("compositor") {
-        for layer in layers where layer.blendMode != nil {
+        for layer in written.layers where layer.blendMode?.mode != nil {
           problems.add(
             layer.pointer.key("blendMode"),
             "the compositor makes one picture of the layers; here there is no 'blendMode'")
         }
       }
-      content = .layers(layers)
+      content = .layers(written.layers.map { LayerEntry($0) })
     }
-    return InstructionEntry(
-      over: over, background: background, content: content, wantsOverlays: wantsOverlays, compositor: compositor,
-      filters: filters,
-      pointer: fields.pointer)
+    return InstructionEntry(written: written, over: over, content: content, pointer: fields.pointer)
   }
 
-  private mutating func layers(_ values: [JSONValue]) -> [LayerEntry] {
+  mutating func layers(_ value: JSONValue) -> [Document.Layer] {
     var shown: Set<TrackID> = []
-    var layers: [LayerEntry] = []
-    for value in values {
-      guard let fields = fields(value, LayerKeys.table) else { continue }
+    var layers: [Document.Layer] = []
+    for item in items(value, "layers") {
+      guard let fields = fields(item, LayerKeys.table) else { continue }
       let track = videoTrack(fields["track"])
-      let (geometry, ramps) = geometry(fields, ramps: RampTables.layer, mayBeNegative: true)
-      let layer = LayerEntry(
-        track: track ?? "", fit: read(fields, LayerKeys.fit),
-        opacity: read(fields, LayerKeys.opacity) ?? 1, ramps: ramps,
-        filters: read(fields, LayerKeys.filters), geometry: geometry,
-        blendMode: read(fields, LayerKeys.blendMode) ?? nil, mask: read(fields, LayerKeys.mask),
-        pointer: fields.pointer)
+      var layer = Document.Layer(track ?? "")
+      layer.pointer = fields.pointer
+      read(fields, LayerKeys.properties, into: &layer)
+      checkTransforms(
+        GeometryEntry(crop: layer.crop, frame: layer.frame, transform: layer.transform, ramps: layer.ramps), fields)
       guard let track else { continue }
       if shown.insert(track).inserted {
         layers.append(layer)

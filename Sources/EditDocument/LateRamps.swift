@@ -39,11 +39,11 @@ extension Lowering {
 
   /// A value that is set when everything has ended changes nothing, and is nothing that is missed.
   @discardableResult
-  private func addLate(_ ramp: RampEntry, end: MediaTime, _ what: String, to warnings: inout ProblemList) -> Bool {
+  private func addLate(_ ramp: Document.Ramp, end: MediaTime, _ what: String, to warnings: inout ProblemList) -> Bool {
     // A time that cannot be computed is a problem, and there are no warnings then.
     let start: MediaTime?
     let isSet: Bool
-    switch ramp.place {
+    switch ramp.when {
     case .over(let written): (start, isSet) = ((try? written.resolved(frameDuration: frameDuration))??.start, false)
     case .at(let written): (start, isSet) = (try? written.resolved(frameDuration: frameDuration), true)
     }
@@ -54,9 +54,9 @@ extension Lowering {
   }
 }
 
-extension FilterEntry {
+extension Document.Filter {
   /// The ramps of all its parameters.
-  fileprivate var ramps: [RampEntry] {
-    parameters.flatMap { (parameter) -> [RampEntry] in if case .ramps(let ramps) = parameter { ramps } else { [] } }
+  fileprivate var ramps: [Document.Ramp] {
+    parameters.flatMap { (parameter) -> [Document.Ramp] in if case .ramps(let ramps) = parameter { ramps } else { [] } }
   }
 }

@@ -6,7 +6,7 @@ import CompositionModel
 /// overlaps nothing, while one whose opacity is wrong still does. Each section of the document extends it in the
 /// section's own file.
 struct Lowering {
-  let document: Document
+  let document: ExaminedDocument
   /// The assets that can be used.
   let assets: [AssetID: AssetDescription]
   /// The output's path from the command line.
@@ -44,7 +44,7 @@ struct Lowering {
   /// Captions of a film that is copied which are stored in another way in the output.
   var carriedCaptions: [Captions] = []
 
-  init(_ document: Document, assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String]) {
+  init(_ document: ExaminedDocument, assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String]) {
     self.document = document
     self.assets = assets.filter { unreadable[$0.key] == nil }
     self.output = output
@@ -108,16 +108,16 @@ struct Lowering {
   // MARK: Times
 
   /// A time in seconds. Nil and a problem if it cannot be kept exactly.
-  mutating func resolve(_ time: WrittenTime, at pointer: JSONPointer) -> MediaTime? {
+  mutating func resolve(_ time: Document.Time, at pointer: JSONPointer) -> MediaTime? {
     let frameDuration = frameDuration
     return exact(at: pointer) { () throws(TimeError) in try time.resolved(frameDuration: frameDuration) }
   }
 
   /// A range in seconds. Nil and a problem if it is empty, ends before it starts, or cannot be kept exactly.
-  mutating func resolve(_ range: WrittenRange, at pointer: JSONPointer) -> MediaTimeRange? {
+  mutating func resolve(_ range: Document.TimeRange, at pointer: JSONPointer) -> MediaTimeRange? {
     do {
       guard let resolved = try range.resolved(frameDuration: frameDuration) else {
-        problems.add(pointer, "the range ends before it starts; it is written \(WrittenRange.notations)")
+        problems.add(pointer, "the range ends before it starts; it is written \(Document.TimeRange.notations)")
         return nil
       }
       if !resolved.isEmpty { return resolved }

@@ -1,10 +1,6 @@
 import CompositionModel
 
-/// A mask of a clip, a layer or a track as written.
-struct MaskEntry: Sendable {
-  var mask: LayerMask
-  var pointer: JSONPointer
-
+extension Document.Mask {
   static let instead = [
     "asset": "did you mean 'image'?", "matte": "did you mean 'image'?", "video": "did you mean 'track'?",
     "inverted": "did you mean 'invert'?", "type": "did you mean 'channel'?",
@@ -13,30 +9,23 @@ struct MaskEntry: Sendable {
 
 extension DocumentReader {
   /// Reads a mask. Nil and a problem if it cannot be used.
-  mutating func mask(_ value: JSONValue?) -> MaskEntry? {
-    guard let value, let fields = fields(value, MaskKeys.table) else { return nil }
-    let channel = read(fields, MaskKeys.channel) ?? .alpha
-    let isInverted = read(fields, MaskKeys.invert) ?? false
+  mutating func mask(_ value: JSONValue) -> Document.Mask? {
+    guard let fields = fields(value, MaskKeys.table) else { return nil }
+    var mask = Document.Mask(pointer: fields.pointer)
     // Tracks that follow are not declared yet: lowering compares the name with them.
-    let track = read(fields, MaskKeys.track)
-    let image = read(fields, MaskKeys.image)
-    var source: LayerMask.Source?
-    if !fields.has("track") || !fields.has("image") {
-      source = track.map { .track($0) } ?? image.map { .image($0) }
-    }
-    return source.map {
-      MaskEntry(mask: LayerMask($0, channel: channel, isInverted: isInverted), pointer: fields.pointer)
-    }
+    read(fields, MaskKeys.properties, into: &mask)
+    let isOne = !fields.has("track") || !fields.has("image")
+    return isOne && (mask.track != nil || mask.image != nil) ? mask : nil
   }
 }
 
-extension Document {
+extension ExaminedDocument {
   /// The masks of tracks, clips and layers, each with the track that it is of.
-  var masks: [(entry: MaskEntry, owner: TrackID)] {
+  var masks: [(entry: Document.Mask, owner: TrackID)] {
     let ofTracks = tracks.flatMap { track in
       ([track.mask] + track.clips.map(\.mask)).compactMap(\.self).map { ($0, track.id) }
     }
-    let ofLayers = (videoComposition.instructions ?? []).flatMap { instruction -> [(MaskEntry, TrackID)] in
+    let ofLayers = (videoComposition.instructions ?? []).flatMap { instruction -> [(Document.Mask, TrackID)] in
       guard case .layers(let layers) = instruction.content else { return [] }
       return layers.compactMap { layer in layer.mask.map { ($0, layer.track) } }
     }
@@ -114,7 +103,7 @@ extension Lowering {
   }
 
   /// The mask. Nil and a problem if its asset is not a still picture.
-  mutating func lower(_ entry: MaskEntry?) -> LayerMask? {
+  mutating func lower(_ entry: Document.Mask?) -> LayerMask? {
     guard let entry else { return nil }
     guard case .image(let image) = entry.mask.source else { return entry.mask }
     guard let asset = assets[image] else { return nil }

@@ -1,6 +1,6 @@
 import CompositionModel
 
-/// `export.metadata`, `export.carryMetadata` and `export.metadataFilter` as written.
+/// `export.metadata`, `export.carryMetadata` and `export.metadataFilter` as the document means them.
 struct MetadataEntry: Sendable {
   /// Where metadata are carried from.
   enum Source: Sendable {
@@ -9,16 +9,23 @@ struct MetadataEntry: Sendable {
     case asset(AssetID)
   }
 
-  enum Filter: String, CaseIterable, Sendable {
-    /// Keeps what is about the work, and leaves out what is about the person who made it, the place and the device.
-    case forSharing
-  }
-
   var texts: [String: String] = [:]
   var source: Source?
   /// Whether the document says from where.
   var isGiven = false
-  var filter: Filter?
+  var filter: Document.MetadataFilter?
+
+  init() {}
+
+  /// - Parameter isGiven: Whether the document says from where metadata are carried.
+  init(_ export: Document.Export, isGiven: Bool) {
+    (texts, filter, self.isGiven) = (export.metadata, export.metadataFilter, isGiven)
+    switch export.carryMetadata {
+    case nil, .some(.none): source = nil
+    case .first: source = .first
+    case .asset(let id): source = .asset(id)
+    }
+  }
 
   /// The most names that a file has.
   static let greatestCount = 200
@@ -45,14 +52,14 @@ struct MetadataEntry: Sendable {
 }
 
 extension DocumentReader {
-  /// Reads the keys of metadata of `export`.
-  mutating func metadata(_ fields: Fields) -> MetadataEntry {
-    var entry = MetadataEntry()
-    let members = members(fields["metadata"], "strings by name, such as {\"title\": \"A day\"}")
-    if members.count > MetadataEntry.greatestCount, let value = fields["metadata"] {
+  /// Reads `export.metadata`: texts by name.
+  mutating func metadataTexts(_ value: JSONValue) -> [String: String] {
+    let members = members(value, "strings by name, such as {\"title\": \"A day\"}")
+    if members.count > MetadataEntry.greatestCount {
       problems.addShape(
         value.pointer, "there are \(members.count) metadata; at most \(MetadataEntry.greatestCount) are possible")
     }
+    var texts: [String: String] = [:]
     /// The names as written, by those in lower case.
     var written: [String: String] = [:]
     for (key, value) in members {
@@ -65,20 +72,20 @@ extension DocumentReader {
       if let other = written.updateValue(key, forKey: key.lowercased()) {
         problems.add(value.pointer, "'\(key.shortened)' and '\(other.shortened)' are the same name of metadata")
       }
-      entry.texts[key] = text
+      texts[key] = text
     }
-    if let value = fields["carryMetadata"] {
-      entry.isGiven = true
-      if case .boolean(let isCarried) = value.content {
-        entry.source = isCarried ? .first : nil
-      } else if case .string = value.content {
-        entry.source = asset(value).map { .asset($0) }
-      } else {
-        problems.addShape(value.pointer, "\(value.shown) should be true, false or the name of an asset")
-      }
+    return texts
+  }
+
+  /// Reads `export.carryMetadata`.
+  mutating func metadataSource(_ value: JSONValue) -> Document.MetadataSource? {
+    switch value.content {
+    case .boolean(let isCarried): return isCarried ? .first : Document.MetadataSource.none
+    case .string: return asset(value).map { .asset($0) }
+    default:
+      problems.addShape(value.pointer, "\(value.shown) should be true, false or the name of an asset")
+      return nil
     }
-    entry.filter = read(fields, ExportKeys.metadataFilter)
-    return entry
   }
 }
 
@@ -177,12 +184,7 @@ extension Container {
 
 // MARK: Chapters
 
-/// A chapter as written.
-struct ChapterEntry: Sendable {
-  var at: WrittenTime
-  var title: String
-  var pointer: JSONPointer
-
+extension Document.Chapter {
   /// The most chapters of a film.
   static let greatestCount = 1000
   /// The most bytes of UTF-8 of a title, which the index of an MP4 file can hold.
@@ -191,23 +193,26 @@ struct ChapterEntry: Sendable {
 
 extension DocumentReader {
   /// Reads `export.chapters`.
-  mutating func chapters(_ value: JSONValue?) -> [ChapterEntry] {
+  mutating func chapters(_ value: JSONValue?) -> [Document.Chapter] {
     let items = items(value, "chapters")
-    if let value, items.count > ChapterEntry.greatestCount {
+    if let value, items.count > Document.Chapter.greatestCount {
       problems.addShape(
-        value.pointer, "there are \(items.count) chapters; at most \(ChapterEntry.greatestCount) are possible")
+        value.pointer, "there are \(items.count) chapters; at most \(Document.Chapter.greatestCount) are possible")
     }
-    var chapters: [ChapterEntry] = []
-    for item in items.prefix(ChapterEntry.greatestCount) {
+    var chapters: [Document.Chapter] = []
+    for item in items.prefix(Document.Chapter.greatestCount) {
       guard let fields = fields(item, ChapterKeys.table) else { continue }
-      let at = read(fields, ChapterKeys.at)
-      let title = read(fields, ChapterKeys.title)
-      if let title, title.utf8.count > ChapterEntry.longestTitle {
+      let found = problems.count
+      var chapter = Document.Chapter(at: 0, "")
+      chapter.pointer = fields.pointer
+      read(fields, ChapterKeys.properties, into: &chapter)
+      let isWhole = problems.count == found && ChapterKeys.table.keyNames.allSatisfy(fields.has)
+      if chapter.title.utf8.count > Document.Chapter.longestTitle {
         problems.add(
           fields.pointer.key("title"),
-          "the title has \(title.utf8.count) bytes of UTF-8; at most \(ChapterEntry.longestTitle) are possible")
+          "the title has \(chapter.title.utf8.count) bytes of UTF-8; at most \(Document.Chapter.longestTitle) are possible")
       }
-      if let at, let title { chapters.append(ChapterEntry(at: at, title: title, pointer: fields.pointer)) }
+      if isWhole { chapters.append(chapter) }
     }
     return chapters
   }

@@ -19,21 +19,22 @@ public enum NumberRounding: String, Sendable, Hashable, Codable, CaseIterable {
   }
 }
 
-/// The text of an overlay that comes from a metadata track, as written.
+/// The text of an overlay that comes from a metadata track.
 struct TrackText: Sendable {
-  var track: TrackID
-  /// How many decimals numbers are rounded to.
-  var decimals: Int
-  var rounding: NumberRounding
-  var prefix: String
-  var suffix: String
+  var written: Document.TrackText
   /// The frames that show it, if not all texts are counted that its numbers may become.
   var frames: Frames?
+
+  var track: TrackID { written.track }
+  private var decimals: Int { written.decimals ?? 0 }
+  private var rounding: NumberRounding { written.rounding ?? .nearest }
+  private var prefix: String { written.prefix ?? "" }
+  private var suffix: String { written.suffix ?? "" }
 
   /// The frames of a film that show an overlay.
   struct Frames: Sendable {
     /// On the film's timeline; the film may end earlier. Nil: from its start to its end.
-    var over: WrittenRange?
+    var over: Document.TimeRange?
     var duration: MediaTime
   }
 
@@ -68,7 +69,7 @@ struct TrackText: Sendable {
   }
 
   /// The texts that the values of a track may become, each once. Nil: more than `limit`.
-  func texts(of track: MetadataTrackEntry, limit: Int = greatestCount) -> [String]? {
+  func texts(of track: Document.MetadataTrack, limit: Int = greatestCount) -> [String]? {
     var seen: Set<String> = []
     var texts: [String] = []
     func add(_ text: String) -> Bool {
@@ -82,13 +83,13 @@ struct TrackText: Sendable {
     }
     // Each number goes to the next one in order of time, so that all between the least and the greatest may be shown.
     if track.interpolation == .linear {
-      let numbers = track.items.flatMap { item -> [Double] in
+      let numbers = track.values.flatMap { item -> [Double] in
         if case .number(let from, let to) = item.content { [from, to] } else { [] }
       }
       guard let least = numbers.min(), let greatest = numbers.max() else { return [] }
       return add(from: least, to: greatest) ? texts : nil
     }
-    for item in track.items {
+    for item in track.values {
       let isWithin =
         switch item.content {
         case .text(let text): add(prefix + text + suffix)
@@ -102,10 +103,10 @@ struct TrackText: Sendable {
   /// The texts that the frames show, each once. Nil: more than `limit`, or times that cannot be used.
   /// - Parameter frameCount: Reduced by the number of values and frames, which must not be above it.
   func texts(
-    of track: MetadataTrackEntry, in frames: Frames, limit: Int, frameCount: inout Int
+    of track: Document.MetadataTrack, in frames: Frames, limit: Int, frameCount: inout Int
   ) -> [String]? {
-    guard track.items.count <= frameCount else { return nil }
-    frameCount -= track.items.count
+    guard track.values.count <= frameCount else { return nil }
+    frameCount -= track.values.count
     do {
       guard let placed = try track.placed(frameDuration: frames.duration), let last = placed.last else { return nil }
       // After the last value nothing changes.
@@ -181,20 +182,20 @@ extension DocumentReader {
   /// - Parameters:
   ///   - over: The overlay's. Nil if it has none, or one that cannot be used.
   ///   - isAlwaysShown: Whether it has none.
-  mutating func trackText(_ value: JSONValue, over: WrittenRange?, isAlwaysShown: Bool) -> TrackText? {
+  mutating func trackText(_ value: JSONValue, over: Document.TimeRange?, isAlwaysShown: Bool) -> TrackText? {
     let found = problems.count
     guard let fields = fields(value, TrackTextKeys.table) else { return nil }
     let track = metadataReference(fields["track"])
-    var text = TrackText(
-      track: track ?? "", decimals: read(fields, TrackTextKeys.decimals) ?? 0,
-      rounding: read(fields, TrackTextKeys.rounding) ?? .nearest, prefix: read(fields, TrackTextKeys.prefix) ?? "",
-      suffix: read(fields, TrackTextKeys.suffix) ?? "")
+    var written = Document.TrackText(track ?? "")
+    read(fields, TrackTextKeys.properties, into: &written)
+    var text = TrackText(written: written)
     trackTextOverlayCount += 1
     guard trackTextOverlayCount <= TrackText.greatestOverlayCount else {
       problems.add(
         value.pointer, "at most \(TrackText.greatestOverlayCount) overlays may have texts of metadata tracks")
       return nil
     }
+    if isOfPart { return problems.count == found && track != nil ? text : nil }
     guard let track, let entry = metadataTracks.first(where: { $0.id == track }) else { return nil }
     for key in ["decimals", "rounding"] where entry.hasTexts && fields.has(key) {
       problems.add(fields.pointer.key(key), "'\(key)' is for numbers; the track '\(track.shortened)' has texts")
@@ -210,7 +211,7 @@ extension DocumentReader {
       text.frames = frames
       trackTextCount += texts.count
     } else {
-      let hints = (text.decimals > 0 ? ["give fewer 'decimals'"] : []) + (frameDuration == nil ? [TrackText.hint] : [])
+      let hints = ((written.decimals ?? 0) > 0 ? ["give fewer 'decimals'"] : []) + (frameDuration == nil ? [TrackText.hint] : [])
       problems.add(
         value.pointer,
         "the film would have more than \(TrackText.greatestCount) different texts of metadata tracks"
@@ -220,8 +221,8 @@ extension DocumentReader {
   }
 }
 
-extension Document {
-  func metadataTrack(_ id: TrackID) -> MetadataTrackEntry? { metadataTracks.first { $0.id == id } }
+extension ExaminedDocument {
+  func metadataTrack(_ id: TrackID) -> Document.MetadataTrack? { metadataTracks.first { $0.id == id } }
 
   /// The texts that an overlay shows at any time, each once.
   func texts(of overlay: OverlayEntry) -> [StyledText] {

@@ -1,24 +1,6 @@
 import CompositionModel
 
-/// A metadata track as written: values over time, which drive compositors and overlays.
-struct MetadataTrackEntry: Sendable {
-  struct Item: Sendable {
-    var place: RampEntry.Place
-    var content: TimedMetadata.Content
-    var pointer: JSONPointer
-  }
-
-  /// What a number that is given at a time does until the next one.
-  enum Interpolation: String, Sendable, CaseIterable {
-    case hold, linear
-  }
-
-  var id: TrackID
-  var interpolation: Interpolation
-  /// All numbers, or all texts.
-  var items: [Item]
-  var pointer: JSONPointer
-
+extension Document.MetadataTrack {
   static let type = MediaType.metadata.rawValue
   static let instead = [
     "clips": "a metadata track has 'values'", "items": "did you mean 'values'?", "samples": "did you mean 'values'?",
@@ -33,13 +15,13 @@ struct MetadataTrackEntry: Sendable {
   /// Numbers are written with up to `TrackText.greatestDecimals` decimals in texts.
   static let numbers = -1e9...1e9
 
-  var hasTexts: Bool { if case .text? = items.first?.content { true } else { false } }
+  var hasTexts: Bool { if case .text? = values.first?.content { true } else { false } }
 
   /// The indices of the values in order of time, with their ranges. Nil if they overlap.
   func placed(frameDuration: MediaTime) throws(TimeError) -> [(index: Int, over: MediaTimeRange)]? {
     var placed: [(index: Int, over: MediaTimeRange)] = []
-    for (index, item) in items.enumerated() {
-      switch item.place {
+    for (index, item) in values.enumerated() {
+      switch item.when {
       case .at(let time):
         placed.append((index, MediaTimeRange(emptyAt: try time.resolved(frameDuration: frameDuration))))
       case .over(let range):
@@ -63,11 +45,11 @@ struct MetadataTrackEntry: Sendable {
   ) throws(TimeError) -> TimedMetadata? {
     let (index, range) = placed[number]
     let next = number + 1 < placed.count ? placed[number + 1] : nil
-    var (over, content) = (range, items[index].content)
-    if case .at = items[index].place {
+    var (over, content) = (range, values[index].content)
+    if case .at = values[index].when {
       over = try MediaTimeRange(start: range.start, end: max(next?.over.start ?? end, range.start))
       if interpolation == .linear, let next, case .number(let from, _) = content,
-        case .number(let to, _) = items[next.index].content
+        case .number(let to, _) = values[next.index].content
       {
         content = .number(from: from, to: to)
       }
@@ -87,49 +69,50 @@ extension DocumentReader {
   static func isMetadataTrack(_ value: JSONValue) -> Bool {
     guard case .object(let members) = value.content else { return false }
     return members.contains { key, member in
-      if key == "type", case .string(MetadataTrackEntry.type) = member.content { true } else { false }
+      if key == "type", case .string(Document.MetadataTrack.type) = member.content { true } else { false }
     }
   }
 
   /// Reads a metadata track. Nil if its name cannot be used.
-  mutating func metadataTrack(_ value: JSONValue) -> MetadataTrackEntry? {
+  mutating func metadataTrack(_ value: JSONValue) -> Document.MetadataTrack? {
     guard let fields = fields(value, MetadataTrackKeys.table) else { return nil }
-    let id = read(fields, MetadataTrackKeys.id)
-    let interpolation = read(fields, MetadataTrackKeys.interpolation)
-    var entry = MetadataTrackEntry(
-      id: id ?? "", interpolation: interpolation ?? .hold, items: [], pointer: fields.pointer)
-    let written = read(fields, MetadataTrackKeys.values) ?? []
+    var track = Document.MetadataTrack("")
+    track.pointer = fields.pointer
+    read(fields, MetadataTrackKeys.properties, into: &track)
+    let written = fields["values"].map { items($0, "values") } ?? []
     metadataCount += written.count
-    guard metadataCount <= MetadataTrackEntry.greatestCount else {
+    guard metadataCount <= Document.MetadataTrack.greatestCount else {
       problems.add(
         fields.pointer.key("values"),
-        "the metadata tracks have \(metadataCount) values; at most \(MetadataTrackEntry.greatestCount) are allowed")
+        "the metadata tracks have \(metadataCount) values; at most \(Document.MetadataTrack.greatestCount) are allowed")
       return nil
     }
     for item in written {
-      guard let item = metadataItem(item) else { continue }
+      guard let item = metadataValue(item) else { continue }
       let isText = if case .text = item.content { true } else { false }
-      if entry.items.isEmpty || isText == entry.hasTexts {
-        entry.items.append(item)
+      if track.values.isEmpty || isText == track.hasTexts {
+        track.values.append(item)
       } else {
         problems.add(
           item.pointer.key("value"),
-          "the track has \(entry.hasTexts ? "texts" : "numbers"), and this is a \(isText ? "text" : "number")")
+          "the track has \(track.hasTexts ? "texts" : "numbers"), and this is a \(isText ? "text" : "number")")
       }
     }
-    if entry.hasTexts, entry.interpolation == .linear, let value = fields["interpolation"] {
+    if track.hasTexts, track.interpolation == .linear, let value = fields["interpolation"] {
       problems.add(value.pointer, "texts cannot be interpolated; \"linear\" is for numbers")
     }
-    return id == nil ? nil : entry
+    return track.id.isEmpty ? nil : track
   }
 
-  private mutating func metadataItem(_ value: JSONValue) -> MetadataTrackEntry.Item? {
+  mutating func metadataValue(_ value: JSONValue) -> Document.MetadataValue? {
     guard let fields = fields(value, MetadataTrackKeys.valueTable) else { return nil }
     let content = metadataContent(fields["value"], hasRange: fields.has("over"))
     guard fields.has("over") || fields.has("at"), let time = rampTime(fields, mayBeNegative: false), let content else {
       return nil
     }
-    return MetadataTrackEntry.Item(place: time.place, content: content, pointer: fields.pointer)
+    var item = Document.MetadataValue(time.when, content)
+    item.pointer = fields.pointer
+    return item
   }
 
   private mutating func metadataContent(_ value: JSONValue?, hasRange: Bool) -> TimedMetadata.Content? {
@@ -144,10 +127,10 @@ extension DocumentReader {
       }
       return .text(text)
     case .number:
-      return number(value, in: MetadataTrackEntry.numbers).map { .number(from: $0, to: $0) }
+      return number(value, in: Document.MetadataTrack.numbers).map { .number(from: $0, to: $0) }
     case .array(let ends) where hasRange && ends.count == 2:
       let (from, to) = (
-        number(ends[0], in: MetadataTrackEntry.numbers), number(ends[1], in: MetadataTrackEntry.numbers)
+        number(ends[0], in: Document.MetadataTrack.numbers), number(ends[1], in: Document.MetadataTrack.numbers)
       )
       guard let from, let to else { return nil }
       return .number(from: from, to: to)
@@ -168,7 +151,7 @@ extension DocumentReader {
   }
 
   /// Reports uses of metadata tracks that the document does not have.
-  mutating func checkMetadataUses(_ tracks: [MetadataTrackEntry]) {
+  mutating func checkMetadataUses(_ tracks: [Document.MetadataTrack]) {
     guard names.tracksAreKnown else { return }
     let known = Set(tracks.map(\.id))
     for use in metadataUses where !known.contains(use.track) {
@@ -191,13 +174,13 @@ extension Lowering {
   /// The metadata tracks on the composition's timeline.
   mutating func lowerMetadataTracks() -> [MetadataTrack] {
     document.metadataTracks.map { track in
-      guard let placed = ordered(track.items.map { ($0.place, $0.pointer) }, noun: "value") else {
+      guard let placed = ordered(track.values.map { ($0.when, $0.pointer) }, noun: "value") else {
         return MetadataTrack(id: track.id)
       }
       var lowered = MetadataTrack(id: track.id)
       let end = film.end
       for number in placed.indices {
-        let item = exact(at: track.items[placed[number].index].pointer) { () throws(TimeError) in
+        let item = exact(at: track.values[placed[number].index].pointer) { () throws(TimeError) in
           // The last value stays to the end of the film.
           try track.value(number, of: placed, until: end)
         }
@@ -224,8 +207,10 @@ extension DocumentReader {
     _ value: JSONValue?, in range: ClosedRange<Double>
   ) -> (isWritten: Bool, track: TrackID?) {
     guard let value, case .object = value.content else { return (false, nil) }
-    guard let fields = fields(value, NumberTrackKeys.table), let track = metadataReference(fields["track"]),
-      let entry = metadataTracks.first(where: { $0.id == track })
+    guard let fields = fields(value, NumberTrackKeys.table), let track = metadataReference(fields["track"])
+    else { return (true, nil) }
+    if isOfPart { return (true, track) }
+    guard let entry = metadataTracks.first(where: { $0.id == track })
     else { return (true, nil) }
     let pointer = fields.pointer.key("track")
     numberTrackCount += 1
@@ -238,7 +223,7 @@ extension DocumentReader {
       problems.add(pointer, "the track '\(track.shortened)' has texts; a number is needed")
       return (true, nil)
     }
-    for item in entry.items {
+    for item in entry.values {
       guard case .number(let from, let to) = item.content, !range.contains(from) || !range.contains(to) else {
         continue
       }

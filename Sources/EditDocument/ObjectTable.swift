@@ -120,14 +120,23 @@ extension DocumentReader {
     return within(value, key.form) { reader in form.read(&reader, value) }
   }
 
-  /// Whether a value is a boolean, or an object whose keys are each as its table has them.
-  mutating func check(_ value: JSONValue, _ table: ObjectTable) -> Bool? {
-    if case .boolean = value.content { return true }
+  /// A boolean, or settings whose keys are each as its table has them.
+  mutating func stream<Settings>(
+    _ value: JSONValue, _ table: ObjectTable, _ properties: [Property<Settings>], _ settings: Settings
+  ) -> Document.Stream<Settings>? {
+    if case .boolean(let isThere) = value.content { return isThere ? .automatic : Document.Stream.none }
     guard let fields = fields(value, table) else { return nil }
-    for key in table.keys {
-      if let value = fields[key.name] { key.check(value, &self) }
-    }
-    return true
+    var settings = settings
+    read(fields, properties, into: &settings)
+    return .settings(settings)
+  }
+
+  /// The value of a form, whose problems are reported elsewhere. Nil: it cannot be read.
+  func unreported<Value>(_ value: JSONValue?, _ form: Form<Value>) -> Value? {
+    guard let value else { return nil }
+    var reader = self
+    reader.problems = ProblemList()
+    return form.read(&reader, value)
   }
 
   /// Reads a value by rules that follow from other parts of the document. What is wrong with it by them alone is not a

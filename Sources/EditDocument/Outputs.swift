@@ -8,6 +8,8 @@ struct OutputEntry: Sendable {
   var size: PixelSize?
   /// The height of its pictures, in pixels; the width follows. Nil: the film's, or that of `size`.
   var height: Int?
+  /// As the document has it.
+  var written: Document.Output
   /// The whole of `export` with what the output sets in it.
   var export: ExportEntry
   var pointer: JSONPointer
@@ -80,13 +82,18 @@ extension DocumentReader {
       {
         export.audio = ofOutput(fields["audio"], AudioKeys.sharedForm) { $0.audioChoice(audio, container, nil) }
       }
-      if let flag = read(fields, OutputKeys.optimizeForNetworkUse) { export.optimizeForNetworkUse = flag }
-      let height = read(fields, OutputKeys.height)
-      let size = read(fields, OutputKeys.size)
+      var written = Document.Output(name ?? "", container ?? .mp4)
+      read(fields, OutputKeys.properties, into: &written) { key in
+        ![OutputKeys.name.name, OutputKeys.container.name].contains(key.name)
+      }
+      written.video = unreported(fields["video"], VideoKeys.sharedForm)
+      written.audio = unreported(fields["audio"], AudioKeys.sharedForm)
+      if let flag = written.optimizeForNetworkUse { export.optimizeForNetworkUse = flag }
       guard let name, let container else { continue }
       entries.append(
         OutputEntry(
-          name: name, container: container, size: size, height: height, export: export, pointer: item.pointer))
+          name: name, container: container, size: written.size, height: written.height, written: written, export: export,
+          pointer: item.pointer))
     }
     return entries
   }
@@ -157,9 +164,9 @@ extension DocumentReader {
   }
 }
 
-extension Document {
+extension ExaminedDocument {
   /// The documents of the outputs: as if each was the only one.
-  private var outputDocuments: [(output: OutputEntry, document: Document)] {
+  private var outputDocuments: [(output: OutputEntry, document: ExaminedDocument)] {
     export.outputs.map { output in
       var document = self
       document.export = output.export

@@ -26,20 +26,24 @@ enum OverlayKeys {
     "turns, scales and moves it in its place; the object of [Geometry](#geometry), whose `anchor` is a point of the "
       + "overlay")
   static let rotate = Key(
-    "rotate", .raw("", .any(.number(GeometryEntry.rotations), NumberTrackKeys.table.reference)), default: "0",
+    "rotate", .number(in: GeometryEntry.rotations), default: "0",
     type: "\(Form<Double>.number(GeometryEntry.rotations).type), or an object",
     "degrees clockwise about its centre: short for `transform` with `rotate` alone; or the numbers of a "
       + "[metadata track](#metadata-tracks)")
   static let opacity = Key(
-    "opacity", .raw("", .any(.number(0...1), NumberTrackKeys.table.reference)), default: "1",
+    "opacity", .number(in: 0...1), default: "1",
     type: "0 to 1, or an object", "an object: the numbers of a [metadata track](#metadata-tracks)")
   static let blendMode = LayerKeys.blendMode
   static let filters = Key(
     "filters", FilterTables.list,
     "applied before it is transformed; ramps are on the overlay's own time; see [Filters](#filters)")
-  static let common: [any DeclaredKey] = [
-    over, anchor, inset, x, y, transform, rotate, opacity, blendMode, filters,
+  /// A number may come from a metadata track.
+  static let commonProperties: [Property<Document.Overlay>] = [
+    over.of(\.over), anchor.of(\.anchor), inset.of(\.inset), x.of(\.x), y.of(\.y), transform.of(\.transform),
+    rotate.of(\.rotate).readBySection, opacity.of(\.opacity).readBySection, blendMode.of(\.blendMode),
+    filters.of(list: \.filters),
   ]
+  static let common: [any DeclaredKey] = Array(commonProperties)
 
   // MARK: Of pictures and videos
 
@@ -65,15 +69,21 @@ enum OverlayKeys {
     "crop", .rectangle, default: "all of it",
     "the part of the picture that is seen, in its pixels or in per cent; the rest is cut off, which moves nothing")
   static let ramps = Key(
-    "ramps", RampTables.list(RampTables.picture), default: "none",
+    "ramps", RampTables.layers(RampTables.picture), default: "none",
     "changes of `opacity`, `transform` and `crop` on the overlay's own time")
-  static let ofPictures: [any DeclaredKey] = [width, height, loop, crop, alpha]
+  static let pictureProperties: [Property<Document.Overlay>] = [
+    width.of(\.width), height.of(\.height), loop.of(\.loop), crop.of(\.crop), alpha.of(\.alpha),
+  ]
+  static let ofPictures: [any DeclaredKey] = Array(pictureProperties)
 
   // MARK: Of texts
 
   static let text = Key(
     "text",
-    .raw("string, or an object", .any(.all(.reference("name"), .reference("text")), TrackTextKeys.table.reference)),
+    Form<Document.Overlay.Text>(
+      "string, or an object", .any(.all(.reference("name"), .reference("text")), TrackTextKeys.table.reference),
+      write: { $0.json }
+    ) { $0.overlayText($1) },
     default: "required",
     "may have several lines, in any script that the installed fonts have; at most "
       + "\(OverlayEntry.greatestTextLength) characters. An object: the values of a [metadata track](#metadata-tracks)")
@@ -92,7 +102,7 @@ enum OverlayKeys {
     "align", Form<StyledText.Alignment>.choice("alignment"), default: "`center`",
     "how its lines are aligned to each other; `justify` makes wrapped lines as wide as the text may be")
   static let wrapWidth = Key(
-    "width", .integer(OverlayEntry.sides), default: "the frame's width less the insets",
+    "width", .wrapWidth, default: "the frame's width less the insets",
     "pixels at which lines are wrapped")
   static let lineSpacing = Key(
     "lineSpacing", .number(TextStyleKeys.lineSpacings), default: "1",
@@ -103,24 +113,35 @@ enum OverlayKeys {
   static let shadow = Key("shadow", ShadowKeys.form, "the shadow of letters and outline")
   static let box = Key("box", BoxKeys.form, "a rectangle behind the lines")
   static let textRamps = Key(
-    "ramps", RampTables.list(RampTables.text), default: "none",
+    "ramps", RampTables.layers(RampTables.text), default: "none",
     "changes of `opacity` and `transform` on the overlay's own time")
-  static let ofTexts: [any DeclaredKey] = [
-    text, font, bold, italic, size, color, align, wrapWidth, outline, shadow, box, lineSpacing, letterSpacing,
+  /// The texts of a metadata track depend on when the overlay is shown.
+  private static let styleProperties: [Property<Document.Overlay>] = [
+    text.of(\.text).readBySection, font.of(\.font), bold.of(\.bold), italic.of(\.italic), size.of(\.size),
+    color.of(\.color), align.of(\.align), wrapWidth.of(\.width), outline.of(\.outline), shadow.of(\.shadow), box.of(\.box),
+    lineSpacing.of(\.lineSpacing), letterSpacing.of(\.letterSpacing),
   ]
+  static let ofTexts: [any DeclaredKey] = Array(styleProperties)
 
   // MARK: Tables
 
-  static let imageTable = table("imageOverlay", "an image overlay", [image] + ofPictures + common + [ramps])
-  static let videoTable = table("videoOverlay", "a video overlay", [video, use] + ofPictures + common + [ramps])
-  static let textTable = table("textOverlay", "a text overlay", ofTexts + common + [textRamps])
+  static let imageProperties: [Property<Document.Overlay>] =
+    [image.of(\.image)] + pictureProperties + commonProperties + [ramps.of(list: \.ramps)]
+  static let videoProperties: [Property<Document.Overlay>] =
+    [video.of(\.video), use.of(\.use)] + pictureProperties + commonProperties + [ramps.of(list: \.ramps)]
+  static let textProperties = styleProperties + commonProperties + [textRamps.of(list: \.ramps)]
+  static let imageTable = table("imageOverlay", "an image overlay", Array(imageProperties))
+  static let videoTable = table("videoOverlay", "a video overlay", Array(videoProperties))
+  static let textTable = table("textOverlay", "a text overlay", Array(textProperties))
   /// What is none of them, or several.
   static let table: ObjectTable = {
     let keys = [image] + ofPictures + [video, use] + ofTexts.filter { $0.name != "width" } + common + [ramps]
     return table("", "an overlay", keys)
   }()
 
-  static let contents = [("image", imageTable), ("video", videoTable), ("text", textTable)]
+  static let contents = [
+    ("image", imageTable, imageProperties), ("video", videoTable, videoProperties), ("text", textTable, textProperties),
+  ]
 
   private static func table(_ name: String, _ noun: String, _ keys: [any DeclaredKey]) -> ObjectTable {
     ObjectTable(
@@ -143,19 +164,40 @@ enum OverlayKeys {
   ])
 }
 
-extension Form where Value == OverlayLength {
+extension Form where Value == Document.FrameLength {
   /// Whole pixels, or per cent of the frame's side.
   static func frameLength(_ range: ClosedRange<Int>) -> Form {
     let percent: JSONValue =
       range.lowerBound < 0 ? .reference("percent") : .all(.reference("percent"), ["not": .pattern("-[0.]*[1-9]")])
-    return Form("length", .any(Form<Int>.integer(range).schema, percent)) { $0.length($1, in: range) }
+    return Form("length", .any(Form<Int>.integer(range).schema, percent), write: { $0.json }) { $0.length($1, in: range) }
   }
 }
 
-extension Form where Value == OverlayInset {
+extension Form where Value == Document.FrameLength {
+  /// Whole pixels.
+  static var wrapWidth: Form {
+    let pixels = Form<Int>.integer(OverlayEntry.sides)
+    return Form(pixels.type, pixels.schema, write: { $0.json }) { reader, value in
+      pixels.read(&reader, value).map { .pixels($0) }
+    }
+  }
+}
+
+extension Form where Value == Document.Overlay.Number {
+  /// A number, or the numbers of a metadata track, which the overlay's reader checks.
+  static func number(in range: ClosedRange<Double>) -> Form {
+    Form("", .any(.number(range), NumberTrackKeys.table.reference), write: { $0.json }) { reader, value in
+      let (isTrack, track) = reader.numberTrack(value, in: range)
+      return isTrack ? track.map { .track($0) } : reader.number(value, in: range).map { .constant($0) }
+    }
+  }
+}
+
+extension Form where Value == Document.Overlay.Inset {
   static var inset: Form {
-    let length = Form<OverlayLength>.frameLength(0...OverlayEntry.greatestOffset)
-    return Form("length, or `[x, y]`", .any(length.schema, .tuple(length.schema, length.schema))) { reader, value in
+    let length = Form<Document.FrameLength>.frameLength(0...OverlayEntry.greatestOffset)
+    return Form("length, or `[x, y]`", .any(length.schema, .tuple(length.schema, length.schema)), write: { $0.json }) {
+      reader, value in
       guard case .array(let items) = value.content else { return length.read(&reader, value).map { .same($0) } }
       guard items.count == 2 else {
         reader.problems.addShape(
@@ -169,11 +211,11 @@ extension Form where Value == OverlayInset {
   }
 }
 
-extension Form where Value == OverlayLoop {
+extension Form where Value == Document.Overlay.Loop {
   static var loop: Form {
     Form(
       "boolean, or \(OverlayEntry.loops.lowerBound) to \(OverlayEntry.loops.upperBound)",
-      .any(["type": "boolean"], Form<Int>.integer(OverlayEntry.loops).schema)
+      .any(["type": "boolean"], Form<Int>.integer(OverlayEntry.loops).schema), write: { $0.json }
     ) { $0.loop($1) }
   }
 }
@@ -192,7 +234,7 @@ enum TrackTextKeys {
   static let suffix = Key("suffix", affix("suffix"), default: "empty", "after the value")
 
   private static func affix(_ key: String) -> Form<String> {
-    .shared("string", "text") { reader, value in
+    .shared("string", "text", write: JSONValue.text) { reader, value in
       guard let text = reader.string(value) else { return nil }
       if text.unicodeScalars.count > OverlayEntry.greatestTextLength || text.utf8.contains(0) {
         reader.problems.addShape(
@@ -203,8 +245,12 @@ enum TrackTextKeys {
     }
   }
 
+  static let properties: [Property<Document.TrackText>] = [
+    track.of(\.track).readBySection, decimals.of(\.decimals), rounding.of(\.rounding), prefix.of(\.prefix),
+    suffix.of(\.suffix),
+  ]
   static let table = ObjectTable(
-    name: "trackText", noun: "a text of a metadata track", keys: [track, decimals, rounding, prefix, suffix],
+    name: "trackText", noun: "a text of a metadata track", keys: Array(properties),
     instead: TrackText.instead)
 }
 

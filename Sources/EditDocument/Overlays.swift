@@ -1,34 +1,49 @@
 import CompositionModel
 
-/// An overlay as written.
+/// An overlay as the document means it.
 struct OverlayEntry: Sendable {
   enum Content: Sendable {
     /// `loop` is nil if not written.
-    case image(AssetID, OverlaySize, loop: OverlayLoop?)
-    case video(AssetID, use: WrittenRange?, OverlaySize, loop: OverlayLoop?)
+    case image(AssetID, OverlaySize, loop: Document.Overlay.Loop?)
+    case video(AssetID, use: Document.TimeRange?, OverlaySize, loop: Document.Overlay.Loop?)
     /// If `size` is nil, it follows the frame's height. With `track` the text itself comes from there.
     case text(StyledText, size: Double?, track: TrackText?)
   }
 
-  var content: Content
-  /// Nil: the whole film.
-  var over: WrittenRange?
-  var placement: WrittenPlacement
-  var opacity: Double
-  /// The metadata track whose numbers are the opacity, in place of `opacity`.
-  var opacityTrack: TrackID?
-  /// The metadata track whose numbers are the rotation, in place of a transform.
-  var rotationTrack: TrackID?
-  /// On the overlay's own time.
-  var ramps: [RampEntry]
+  let written: Document.Overlay
+  let content: Content
+  let pointer: JSONPointer
+  /// Those of the opacity, on the overlay's own time.
+  let ramps: [Document.Ramp]
   /// `crop` and `transform`, on the overlay's own time.
-  var geometry = GeometryEntry()
+  let geometry: GeometryEntry
+
+  init(_ overlay: Document.Overlay, _ content: Content, pointer: JSONPointer) {
+    (written, self.content, self.pointer) = (overlay, content, pointer)
+    ramps = overlay.ramps.opacity
+    geometry = overlay.geometry
+  }
+
+  /// Nil: the whole film.
+  var over: Document.TimeRange? { written.over }
+  var opacity: Double { written.opacity?.constant ?? 1 }
+  /// The metadata track whose numbers are the opacity, in place of `opacity`.
+  var opacityTrack: TrackID? { written.opacity?.track }
+  /// The metadata track whose numbers are the rotation, in place of a transform.
+  var rotationTrack: TrackID? { written.rotate?.track }
   /// On the overlay's own time.
-  var filters: [FilterEntry] = []
+  var filters: [Document.Filter] { written.filters }
   /// Nil: straight.
-  var alpha: AlphaMode?
-  var blendMode: BlendMode?
-  var pointer: JSONPointer
+  var alpha: AlphaMode? { written.alpha == .straight ? nil : written.alpha }
+  var blendMode: BlendMode? { written.blendMode?.mode }
+
+  /// By default it is in the centre. If only one of `x` and `y` is given, the other is 0.
+  var placement: WrittenPlacement {
+    if written.x != nil || written.y != nil {
+      return .point(x: written.x ?? .pixels(0), y: written.y ?? .pixels(0))
+    }
+    return .anchor(written.anchor ?? .center, inset: written.inset ?? .same(.pixels(0)))
+  }
 
   static let instead = [
     "scale": "the size is 'width' or 'height', or 'transform' with 'scale'", "rotation": "did you mean 'rotate'?",
@@ -52,38 +67,24 @@ struct OverlayEntry: Sendable {
   static let greatestTextLength = 10_000
 }
 
-/// How often a video or an animated picture is played.
-enum OverlayLoop: Sendable {
-  /// For as long as the overlay is shown.
-  case forever
-  case times(Int)
-
-  var turns: Int? { if case .times(let count) = self { count } else { nil } }
-}
-
-/// A length as written: in pixels, or in hundredths of the frame's width or height.
-enum OverlayLength: Sendable {
-  case pixels(Int)
-  case percent(Double)
+extension Document.Overlay {
+  /// A number of `rotate` is a transform.
+  fileprivate var geometry: GeometryEntry {
+    let turn = rotate?.constant.map { Document.Transform.parts(Document.TransformParts(rotate: $0)) }
+    return GeometryEntry(crop: crop, frame: nil, transform: transform ?? turn, ramps: ramps)
+  }
 }
 
 /// The written size of a picture.
 struct OverlaySize: Sendable {
-  var width: OverlayLength?
-  var height: OverlayLength?
-}
-
-/// The written distance of an overlay from the frame's edges.
-enum OverlayInset: Sendable {
-  /// Per cent are of the frame's height.
-  case same(OverlayLength)
-  case each(x: OverlayLength, y: OverlayLength)
+  var width: Document.FrameLength?
+  var height: Document.FrameLength?
 }
 
 /// The written place of an overlay.
 enum WrittenPlacement: Sendable {
-  case anchor(Anchor, inset: OverlayInset)
-  case point(x: OverlayLength, y: OverlayLength)
+  case anchor(Anchor, inset: Document.Overlay.Inset)
+  case point(x: Document.FrameLength, y: Document.FrameLength)
 }
 
 extension DocumentReader {
@@ -103,54 +104,67 @@ extension DocumentReader {
         "an overlay has 'image', 'video' or 'text'; this one has \(written.isEmpty ? "none of them" : names)")
     }
     // The other keys are checked all the same, so that all problems are reported at once.
-    let over = read(fields, OverlayKeys.over)
-    let image = fields.has("image") ? image(fields) : nil
-    let video = fields.has("video") ? video(fields) : nil
-    let text = fields.has("text") ? text(fields, over: over) : nil
-    let content = isOne ? image ?? video ?? text : nil
-    let placement = placement(fields)
-    let opacityTrack = numberTrack(fields["opacity"], in: 0...1)
-    let opacity = opacityTrack.isWritten ? 1 : number(fields["opacity"], in: 0...1) ?? 1
-    let rotationTrack = numberTrack(fields["rotate"], in: GeometryEntry.rotations)
-    let (geometry, ramps) = overlayGeometry(fields, hasPicture: !fields.has("text"))
-    if opacityTrack.isWritten, let ramp = ramps.first {
+    let found = problems.count
+    var overlay = Document.Overlay()
+    readPlacement(fields, into: &overlay)
+    let isPlaced = problems.count == found
+    let isPicture = fields.has("image") || fields.has("video")
+    var properties = isOne ? written[0].2 : OverlayKeys.contents.flatMap(\.2)
+    var seen: Set<String> = ["anchor", "inset", "x", "y"]
+    properties.removeAll { property in
+      let (name, ofPictures) = (property.key.name, OverlayKeys.ofPictures.map(\.name))
+      // What is seen of it can be cut off whatever it shows, as long as it is no text.
+      let isLeftOut =
+        ["crop", "alpha"].contains(name)
+        ? fields.has("text") : ofPictures.contains(name) && !isPicture && name != OverlayKeys.wrapWidth.name
+      return !seen.insert(name).inserted || isLeftOut
+        || OverlayKeys.ofTexts.contains { $0.name == name } && !fields.has("text") && !(isPicture && name == "width")
+    }
+    read(fields, properties, into: &overlay)
+    overlay.opacity = read(fields, OverlayKeys.opacity)
+    overlay.rotate = read(fields, OverlayKeys.rotate)
+    checkGeometry(of: &overlay, fields)
+    if case .object? = fields["opacity"]?.content, let ramp = overlay.ramps.opacity.first {
       problems.add(ramp.pointer, "the opacity is that of a metadata track; there can be no ramp of it")
     }
-    let filters = read(fields, OverlayKeys.filters) ?? []
-    let alpha = fields.has("text") ? nil : read(fields, OverlayKeys.alpha) ?? nil
-    let blendMode = read(fields, OverlayKeys.blendMode) ?? nil
-    guard let content, let placement, over != nil || !fields.has("over") else { return nil }
-    var entry = OverlayEntry(
-      content: content, over: over, placement: placement, opacity: opacity, ramps: ramps, geometry: geometry,
-      filters: filters, alpha: alpha, blendMode: blendMode, pointer: fields.pointer)
-    (entry.opacityTrack, entry.rotationTrack) = (opacityTrack.track, rotationTrack.track)
-    return entry
+    let content = content(of: &overlay, fields)
+    guard isOne, let content, isPlaced, overlay.over != nil || !fields.has("over") else { return nil }
+    return OverlayEntry(overlay, content, pointer: fields.pointer)
   }
 
-  /// `crop`, `transform` and `rotate`, and ramps of them and of the opacity.
-  /// - Parameter hasPicture: Only a picture can be cropped.
-  private mutating func overlayGeometry(
-    _ fields: Fields, hasPicture: Bool
-  ) -> (geometry: GeometryEntry, opacity: [RampEntry]) {
-    var (entry, opacity) = geometry(fields, ramps: hasPicture ? RampTables.picture : RampTables.text)
+  private mutating func readPlacement(_ fields: Fields, into overlay: inout Document.Overlay) {
+    let keys = ["anchor", "inset", "x", "y"]
+    read(fields, OverlayKeys.commonProperties, into: &overlay) { keys.contains($0.name) }
+  }
+
+  /// Reports a transform that the overlay cannot have, alone or with a rotation.
+  private mutating func checkGeometry(of overlay: inout Document.Overlay, _ fields: Fields) {
+    checkTransforms(
+      GeometryEntry(crop: nil, frame: nil, transform: overlay.transform, ramps: overlay.ramps), fields)
     if let place = matrix(fields) {
       problems.addShape(place, "the transform of an overlay is an object such as {\"rotate\": 90}, not a matrix")
-      (entry.transform, entry.transformRamps) = (nil, [])
+      overlay.transform = nil
+      for index in overlay.ramps.indices { overlay.ramps[index].transform = nil }
     }
-    if let rotate = fields["rotate"], case .object = rotate.content {
+    guard let rotate = fields["rotate"] else { return }
+    if case .object = rotate.content {
       if fields.has("transform") {
         problems.addShape(rotate.pointer, "an overlay has a 'transform', or a 'rotate' of a metadata track, not both")
-      } else if !entry.transformRamps.isEmpty {
+      } else if overlay.ramps.contains(where: { $0.transform != nil }) {
         problems.add(rotate.pointer, "an overlay has a 'transform', or a 'rotate' of a metadata track, not both")
       }
-    } else if let rotate = fields["rotate"], let degrees = number(rotate, in: GeometryEntry.rotations) {
-      if fields.has("transform") {
-        problems.addShape(rotate.pointer, "'rotate' is a part of 'transform'; write it there")
-      } else {
-        entry.transform = .turn(WrittenTurn(rotation: degrees))
-      }
+    } else if overlay.rotate != nil, fields.has("transform") {
+      problems.addShape(rotate.pointer, "'rotate' is a part of 'transform'; write it there")
     }
-    return (entry, opacity)
+  }
+
+  /// What the overlay shows. Nil and a problem if that cannot be used.
+  private mutating func content(of overlay: inout Document.Overlay, _ fields: Fields) -> OverlayEntry.Content? {
+    let size = OverlaySize(width: overlay.width, height: overlay.height)
+    if fields.has("text") { return text(fields, of: &overlay) }
+    if let image = overlay.image { return .image(image, size, loop: overlay.loop) }
+    guard let video = overlay.video, overlay.use != nil || !fields.has("use") else { return nil }
+    return .video(video, use: overlay.use, size, loop: overlay.loop)
   }
 
   /// The place of the first transform that is written as a matrix, in the overlay or in a ramp of it.
@@ -168,25 +182,7 @@ extension DocumentReader {
     return nil
   }
 
-  private mutating func image(_ fields: Fields) -> OverlayEntry.Content? {
-    let asset = read(fields, OverlayKeys.image)
-    let (size, loop) = (size(fields), read(fields, OverlayKeys.loop))
-    return asset.map { .image($0, size, loop: loop) }
-  }
-
-  private mutating func video(_ fields: Fields) -> OverlayEntry.Content? {
-    let asset = read(fields, OverlayKeys.video)
-    let use = read(fields, OverlayKeys.use)
-    let (size, loop) = (size(fields), read(fields, OverlayKeys.loop))
-    guard let asset, use != nil || !fields.has("use") else { return nil }
-    return .video(asset, use: use, size, loop: loop)
-  }
-
-  private mutating func size(_ fields: Fields) -> OverlaySize {
-    OverlaySize(width: read(fields, OverlayKeys.width), height: read(fields, OverlayKeys.height))
-  }
-
-  mutating func loop(_ value: JSONValue) -> OverlayLoop? {
+  mutating func loop(_ value: JSONValue) -> Document.Overlay.Loop? {
     switch value.content {
     case .boolean(let loops): return loops ? .forever : .times(1)
     case .number: return integer(value, in: OverlayEntry.loops).map { .times($0) }
@@ -198,7 +194,7 @@ extension DocumentReader {
   }
 
   /// A length in pixels, or a percentage of the frame's side such as `"12.5%"`, which may be up to 1000 %.
-  mutating func length(_ value: JSONValue, in range: ClosedRange<Int>) -> OverlayLength? {
+  mutating func length(_ value: JSONValue, in range: ClosedRange<Int>) -> Document.FrameLength? {
     guard case .string(let text) = value.content else { return integer(value, in: range).map { .pixels($0) } }
     let (least, most) = (
       range.lowerBound < 0 ? GeometryEntry.percents.lowerBound : 0, GeometryEntry.percents.upperBound
@@ -216,48 +212,42 @@ extension DocumentReader {
     return nil
   }
 
-  private mutating func text(_ fields: Fields, over: WrittenRange?) -> OverlayEntry.Content? {
+  /// A text that is written, or the values of a metadata track.
+  private mutating func text(_ fields: Fields, of overlay: inout Document.Overlay) -> OverlayEntry.Content? {
     var (text, track): (String?, TrackText?)
     if let value = fields["text"], case .object = value.content {
-      track = trackText(value, over: over, isAlwaysShown: !fields.has("over"))
+      track = trackText(value, over: overlay.over, isAlwaysShown: !fields.has("over"))
       text = track.map { _ in "" }
+      overlay.text = track.map { .track($0.written) }
     } else {
-      text = name(fields["text"], "an overlay's text")
+      text = fields["text"].flatMap { overlayText($0) }?.text
+      overlay.text = text.map { .text($0) }
     }
-    let greatest = OverlayEntry.greatestTextLength
-    if let length = text?.unicodeScalars.count, length > greatest {
-      problems.addShape(fields.pointer.key("text"), "a text of \(length) characters; at most \(greatest) are allowed")
-      text = nil
-    }
-    let font = fields.has("font") ? read(fields, OverlayKeys.font) : "sans-serif"
-    let file = fields["font"].flatMap { value in font.flatMap { fontFile($0, at: value.pointer) } }
-    let size = read(fields, OverlayKeys.size)
-    var styled = StyledText(
-      text: text ?? "", font: file == nil ? font ?? "" : "sans-serif", fontFile: file,
-      isBold: read(fields, OverlayKeys.bold) ?? false, isItalic: read(fields, OverlayKeys.italic) ?? false,
-      size: size ?? 0, color: read(fields, OverlayKeys.color) ?? .white,
-      alignment: read(fields, OverlayKeys.align) ?? .center, width: read(fields, OverlayKeys.wrapWidth))
-    styled.outline = read(fields, OverlayKeys.outline)
-    styled.shadow = read(fields, OverlayKeys.shadow)
-    styled.box = read(fields, OverlayKeys.box)
-    styled.lineSpacing = read(fields, OverlayKeys.lineSpacing)
-    styled.letterSpacing = read(fields, OverlayKeys.letterSpacing)
-    return text == nil || font == nil ? nil : .text(styled, size: size, track: track)
+    let file = fields["font"].flatMap { value in overlay.font.flatMap { fontFile($0, at: value.pointer) } }
+    guard let text, overlay.font != nil || !fields.has("font") else { return nil }
+    var width: Int?
+    if case .pixels(let pixels) = overlay.width { width = pixels }
+    let styled = StyledText(
+      text: text, font: file == nil ? overlay.font ?? "sans-serif" : "sans-serif", fontFile: file,
+      isBold: overlay.bold ?? false, isItalic: overlay.italic ?? false, size: overlay.size ?? 0,
+      color: overlay.color ?? .white, alignment: overlay.align ?? .center, width: width,
+      lineSpacing: overlay.lineSpacing, letterSpacing: overlay.letterSpacing, outline: overlay.outline,
+      shadow: overlay.shadow, box: overlay.box)
+    return .text(styled, size: overlay.size, track: track)
   }
 
-  /// The place of an overlay. By default it is the centre. If only one of `x` and `y` is given, the other is 0.
-  private mutating func placement(_ fields: Fields) -> WrittenPlacement? {
-    let found = problems.count
-    let anchor = read(fields, OverlayKeys.anchor)
-    let inset = read(fields, OverlayKeys.inset)
-    let x = read(fields, OverlayKeys.x)
-    let y = read(fields, OverlayKeys.y)
-    guard problems.count == found else { return nil }
-    guard fields.has("x") || fields.has("y") else {
-      return .anchor(anchor ?? .center, inset: inset ?? .same(.pixels(0)))
-    }
-    return .point(x: x ?? .pixels(0), y: y ?? .pixels(0))
+  /// A text that is written.
+  mutating func overlayText(_ value: JSONValue) -> Document.Overlay.Text? {
+    guard let text = name(value, "an overlay's text") else { return nil }
+    let (length, greatest) = (text.unicodeScalars.count, OverlayEntry.greatestTextLength)
+    if length <= greatest { return .text(text) }
+    problems.addShape(value.pointer, "a text of \(length) characters; at most \(greatest) are allowed")
+    return nil
   }
+}
+
+extension Document.Overlay.Text {
+  fileprivate var text: String? { if case .text(let text) = self { text } else { nil } }
 }
 
 extension Lowering {
@@ -365,7 +355,7 @@ extension Lowering {
   }
 
   private mutating func moving(
-    _ id: AssetID, _ asset: AssetDescription, _ track: TrackDescription, use: WrittenRange?, turns: Int?,
+    _ id: AssetID, _ asset: AssetDescription, _ track: TrackDescription, use: Document.TimeRange?, turns: Int?,
     _ size: OverlaySize, _ frame: PixelSize?, _ entry: OverlayEntry
   ) -> OverlayContent? {
     let pointer = entry.pointer.key("use")
@@ -416,7 +406,7 @@ extension Lowering {
   }
 
   /// A length in pixels of the frame, of which a side is `side`.
-  private func pixels(_ length: OverlayLength, of side: Int?) -> Int {
+  private func pixels(_ length: Document.FrameLength, of side: Int?) -> Int {
     switch length {
     case .pixels(let pixels): scaled(pixels)
     // The frame has the composition's scale already.

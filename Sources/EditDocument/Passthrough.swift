@@ -71,7 +71,7 @@ public struct PassthroughSettings: Sendable {
 
   /// - Parameter document: As `Document.examine` has read it with `passthrough`.
   /// - Throws: Why it cannot be copied into the container that has the fewest problems with it.
-  public init(document: Document, assets: [AssetID: AssetDescription]) throws(DocumentError) {
+  public init(document: ExaminedDocument, assets: [AssetID: AssetDescription]) throws(DocumentError) {
     let edits = try document.edits(in: Self.containers, assets: assets)
     containers = edits.map(\.export.container)
     video = edits.first?.firstCopied(.video, assets)

@@ -21,23 +21,26 @@ enum RampTables {
   static let parameter = numbers(
     "parameterRamp", .value(-1...1), ["type": "number"], values, mayBeNegative: true)
   static let volume = numbers("volumeRamp", .volume, volumes)
-  static let pan = numbers("panRamp", .pan, .number(RampEntry.Quantity.pan.range))
+  static let pan = numbers("panRamp", .pan, .number(RampQuantity.pan.range))
   /// Of the volume, the pan, or both.
   static let mix: ObjectTable = {
     var mix = table(
       "mixRamp", "a ramp of volume or pan",
-      [(volumeKey, volumes), (panKey, .number(RampEntry.Quantity.pan.range))], mayBeNegative: false)
+      [(volumeKey, volumes), (panKey, .number(RampQuantity.pan.range))], mayBeNegative: false)
     mix.rules.append(.needsOne(of: ["pan", "volume"], "a ramp of volume needs 'volume'"))
     return mix
   }()
 
   private static let values = "of a parameter of a filter, or of `pan` of a clip; required there"
-  private static let volumes = Form<Double>.volume(RampEntry.Quantity.volume.range).schema
+  private static let volumes = Form<Double>.volume(RampQuantity.volume.range).schema
   private static let volumeKey = "0 to 10; 1 leaves the sound as it is"
   private static let panKey = "-1 to 1"
 
-  static func list(_ table: ObjectTable) -> Form<[JSONValue]> {
-    .items("array of ramps", of: table.reference, "ramps")
+  /// Ramps of the opacity and the place of a clip, a layer or an overlay.
+  static func layers(_ table: ObjectTable, mayBeNegative: Bool = false) -> Form<[Document.LayerRamp]> {
+    Form(
+      "array of ramps", ["type": "array", "items": table.reference], write: { .array($0.map(\.json)) }
+    ) { $0.layerRamps($1, table, mayBeNegative: mayBeNegative) }
   }
 
   /// Ramps of a number in a range, by a table of `value`.
@@ -51,7 +54,7 @@ enum RampTables {
   }
 
   private static func pictures(
-    _ name: String, _ keys: [String], _ transform: Form<WrittenTransform> = TransformKeys.matrixForm,
+    _ name: String, _ keys: [String], _ transform: Form<Document.Transform> = TransformKeys.matrixForm,
     mayBeNegative: Bool = false
   ) -> ObjectTable {
     let schemas: [String: JSONValue] = [
@@ -75,7 +78,7 @@ enum RampTables {
   }
 
   private static func numbers(
-    _ name: String, _ quantity: RampEntry.Quantity, _ schema: JSONValue, _ summary: String = "",
+    _ name: String, _ quantity: RampQuantity, _ schema: JSONValue, _ summary: String = "",
     mayBeNegative: Bool = false
   ) -> ObjectTable {
     let noun = "a ramp of \(quantity.key)"
@@ -113,13 +116,14 @@ enum RampTables {
   }
 }
 
-extension RampEntry.Quantity {
-  static func value(_ range: ClosedRange<Double>) -> Self { Self(key: "value", range: range) }
+extension RampQuantity {
+  static let valueKey = "value"
+  static func value(_ range: ClosedRange<Double>) -> Self { Self(key: valueKey, range: range) }
 }
 
 extension Form where Value == Easing {
   static var easing: Form {
     let names = CompositionModel.list(Easing.named.map { "`\($0.name)`" })
-    return shared("\(names), or `[x1, y1, x2, y2]`", "easing") { $0.easing($1) }
+    return shared("\(names), or `[x1, y1, x2, y2]`", "easing", write: { $0.json }) { $0.easing($1) }
   }
 }

@@ -1,52 +1,38 @@
 import CompositionModel
 
-/// A ramp as written. A value that is set at a time has the same number twice.
-struct RampEntry: Sendable {
-  enum Place: Sendable {
-    case over(WrittenRange)
-    case at(WrittenTime)
-  }
+/// What a ramp of numbers changes.
+struct RampQuantity: Sendable {
+  /// The key of its values.
+  var key: String
+  var range: ClosedRange<Double>
+  /// Whether a value may be written in decibels.
+  var hasDecibels = false
 
-  /// What a ramp changes.
-  struct Quantity: Sendable {
-    /// The key of its values.
-    var key: String
-    var range: ClosedRange<Double>
-    /// Whether a value may be written in decibels.
-    var hasDecibels = false
-
-    static let opacity = Quantity(key: "opacity", range: 0...1)
-  }
-
-  var place: Place
-  var from: Double
-  var to: Double
-  var easing: Easing? = nil
-  var pointer: JSONPointer
+  static let opacity = Self(key: "opacity", range: 0...1)
 }
 
 extension DocumentReader {
   /// When a ramp changes its value, and how.
   struct RampTime {
-    var place: RampEntry.Place
+    var when: Document.When
     var easing: Easing?
   }
 
   /// Reads ramps and set values: `{"over": "0..2", "volume": [0, 1]}` or `{"at": 2, "volume": 1}`, by default at 0.
   mutating func ramps(
-    _ value: JSONValue?, of quantity: RampEntry.Quantity, _ table: ObjectTable, mayBeNegative: Bool = false
-  ) -> [RampEntry] {
+    _ value: JSONValue?, of quantity: RampQuantity, _ table: ObjectTable, mayBeNegative: Bool = false
+  ) -> [Document.Ramp] {
     items(value, "ramps").compactMap { ramp($0, of: quantity, table, mayBeNegative: mayBeNegative) }
   }
 
   private mutating func ramp(
-    _ value: JSONValue, of quantity: RampEntry.Quantity, _ table: ObjectTable, mayBeNegative: Bool
-  ) -> RampEntry? {
+    _ value: JSONValue, of quantity: RampQuantity, _ table: ObjectTable, mayBeNegative: Bool
+  ) -> Document.Ramp? {
     guard let fields = fields(value, table), fields.has(quantity.key) else { return nil }
     let time = rampTime(fields, mayBeNegative: mayBeNegative)
     guard let values = rampNumbers(fields, of: quantity), let time else { return nil }
-    return RampEntry(
-      place: time.place, from: values.from, to: values.to, easing: time.easing, pointer: fields.pointer)
+    return Document.Ramp(
+      when: time.when, from: values.from, to: values.to, easing: time.easing, pointer: fields.pointer)
   }
 
   /// The time of a ramp. Nil and a problem if it cannot be used.
@@ -54,17 +40,17 @@ extension DocumentReader {
     if fields.has("over"), fields.has("at") { return nil }
     guard fields.has("over") else {
       let at = fields.has("at") ? time(fields["at"], mayBeNegative: mayBeNegative) : .seconds(.zero)
-      return at.map { RampTime(place: .at($0), easing: nil) }
+      return at.map { RampTime(when: .at($0), easing: nil) }
     }
     let found = problems.count
     let easing = easing(fields["easing"])
     let over = range(fields["over"], mayBeNegative: mayBeNegative)
     return problems.count == found
-      ? over.map { RampTime(place: .over($0), easing: easing == .linear ? nil : easing) } : nil
+      ? over.map { RampTime(when: .over($0), easing: easing == .linear ? nil : easing) } : nil
   }
 
   /// The numbers at the start and at the end of a ramp.
-  mutating func rampNumbers(_ fields: Fields, of quantity: RampEntry.Quantity) -> (from: Double, to: Double)? {
+  mutating func rampNumbers(_ fields: Fields, of quantity: RampQuantity) -> Document.Change<Double>? {
     if !fields.has("over"), case .array? = fields[quantity.key]?.content {
       problems.addShape(
         fields.pointer, "a \(quantity.key) that goes from one value to another needs 'over', the range of the change")
@@ -76,7 +62,7 @@ extension DocumentReader {
   }
 
   /// A value of a quantity.
-  mutating func number(_ value: JSONValue?, of quantity: RampEntry.Quantity) -> Double? {
+  mutating func number(_ value: JSONValue?, of quantity: RampQuantity) -> Double? {
     quantity.hasDecibels ? volume(value, in: quantity.range) : number(value, in: quantity.range)
   }
 
@@ -84,9 +70,9 @@ extension DocumentReader {
   /// ramp does not have the key.
   mutating func rampValues<Value>(
     _ fields: Fields, _ key: String, example: String, _ read: (inout DocumentReader, JSONValue) -> Value?
-  ) -> (from: Value, to: Value)? {
+  ) -> Document.Change<Value>? {
     guard let target = fields[key] else { return nil }
-    guard fields.has("over") else { return read(&self, target).map { ($0, $0) } }
+    guard fields.has("over") else { return read(&self, target).map { Document.Change($0) } }
     guard case .array(let ends) = target.content, ends.count == 2 else {
       problems.addShape(
         target.pointer,
@@ -96,7 +82,7 @@ extension DocumentReader {
     }
     let (from, to) = (read(&self, ends[0]), read(&self, ends[1]))
     guard let from, let to else { return nil }
-    return (from, to)
+    return Document.Change(from: from, to: to)
   }
 }
 
@@ -108,8 +94,8 @@ struct PlacedRamp {
 
 extension Lowering {
   /// The ramps in order of time. Nil and problems if a time cannot be kept exactly, or ramps overlap.
-  mutating func timeline(_ entries: [RampEntry]) -> [PlacedRamp]? {
-    ordered(entries.map { ($0.place, $0.pointer) })?.map { index, over in
+  mutating func timeline(_ entries: [Document.Ramp]) -> [PlacedRamp]? {
+    ordered(entries.map { ($0.when, $0.pointer) })?.map { index, over in
       let entry = entries[index]
       return PlacedRamp(
         ramp: Ramp(over: over, from: entry.from, to: entry.to, easing: entry.easing), pointer: entry.pointer)
@@ -119,7 +105,7 @@ extension Lowering {
   /// The indices of the ramps of one value in order of time, with their ranges. Nil and problems if a time cannot be
   /// kept exactly, or ramps overlap.
   mutating func ordered(
-    _ entries: [(place: RampEntry.Place, pointer: JSONPointer)], noun: String = "ramp"
+    _ entries: [(place: Document.When, pointer: JSONPointer)], noun: String = "ramp"
   ) -> [(index: Int, over: MediaTimeRange)]? {
     let found = problems.count
     var ramps: [(index: Int, over: MediaTimeRange)] = []

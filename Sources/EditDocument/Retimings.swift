@@ -2,25 +2,13 @@ import CompositionModel
 
 /// How a clip plays what it uses, as written: backwards, with a speed that changes, or frozen.
 struct RetimingEntry: Sendable {
-  /// A speed from a time of the clip on, to which it goes linearly from the one before.
-  struct Point: Sendable {
-    var at: WrittenTime
-    var speed: Rational
-    var pointer: JSONPointer
-
-    static let instead = [
-      "speed": "did you mean 'value'?", "time": "did you mean 'at'?",
-      "over": "the speed goes linearly from the value of one point to that of the next: give 'at' and 'value'",
-    ]
-  }
-
   var isReversed = false
   /// Empty if the clip has one speed.
-  var speed: [Point] = []
+  var speed: [Document.SpeedPoint] = []
   /// Whether `speed` has every point that is written.
   var isKnown = true
   /// A time of the asset, whose picture is shown all the time.
-  var freeze: WrittenTime?
+  var freeze: Document.Time?
   /// Whether the clip of a video track with sound is silent.
   var dropsSound = false
 
@@ -34,33 +22,33 @@ struct RetimingEntry: Sendable {
   }
 }
 
-/// What becomes of the sound of a clip of a video track.
-enum ClipSound: String, CaseIterable {
-  case keep, drop
+extension Document.SpeedPoint {
+  static let instead = [
+    "speed": "did you mean 'value'?", "time": "did you mean 'at'?",
+    "over": "the speed goes linearly from the value of one point to that of the next: give 'at' and 'value'",
+  ]
+}
+
+extension Document.Clip.Speed {
+  /// Empty for a speed that does not change.
+  var points: [Document.SpeedPoint] { if case .points(let points) = self { points } else { [] } }
+
+  var json: JSONValue {
+    switch self {
+    case .constant(let speed): .rational(speed)
+    case .points(let points): .array(points.map { .object($0, SpeedPointKeys.properties) })
+    }
+  }
 }
 
 extension DocumentReader {
-  /// Reads the keys of a clip that say how it is played. The speed is nil if there is none, or several.
-  mutating func retiming(_ fields: Fields, loops: Bool) -> (speed: Rational?, RetimingEntry) {
-    var entry = RetimingEntry()
-    var speed: Rational?
-    if let value = fields["speed"], case .array = value.content {
-      let found = problems.count
-      entry.speed = speedPoints(value)
-      entry.isKnown = problems.count == found
-      if loops {
-        problems.add(value.pointer, "a clip that is repeated has one speed: a number, and no list of them")
-      }
-    } else {
-      speed = rational(fields["speed"], in: ClipEntry.speeds)
-    }
-    entry.isReversed = read(fields, ClipKeys.reverse) ?? false
-    entry.freeze = read(fields, ClipKeys.freeze)
-    entry.dropsSound = read(fields, ClipKeys.sound) == .drop
-    return (speed, entry)
+  /// One speed, or the points of a speed that changes.
+  mutating func speed(_ value: JSONValue) -> Document.Clip.Speed? {
+    if case .array = value.content { return .points(speedPoints(value)) }
+    return rational(value, in: ClipEntry.speeds).map { .constant($0) }
   }
 
-  private mutating func speedPoints(_ value: JSONValue) -> [RetimingEntry.Point] {
+  private mutating func speedPoints(_ value: JSONValue) -> [Document.SpeedPoint] {
     let written = items(value, "points")
     guard (1...RetimingEntry.greatestCount).contains(written.count) else {
       problems.addShape(
@@ -70,10 +58,11 @@ extension DocumentReader {
     }
     return written.compactMap { item in
       guard let fields = fields(item, SpeedPointKeys.table) else { return nil }
-      let at = fields.has("at") ? read(fields, SpeedPointKeys.at) : WrittenTime.seconds(.zero)
-      let speed = read(fields, SpeedPointKeys.value)
-      guard let at, let speed else { return nil }
-      return RetimingEntry.Point(at: at, speed: speed, pointer: item.pointer)
+      let found = problems.count
+      var point = Document.SpeedPoint(.one)
+      point.pointer = item.pointer
+      read(fields, SpeedPointKeys.properties, into: &point)
+      return problems.count == found && fields.has(SpeedPointKeys.value.name) ? point : nil
     }
   }
 }
@@ -88,14 +77,14 @@ extension Lowering {
     let pointer = clip.pointer.key("speed")
     var points: [SpeedCurve.Point] = []
     for point in entry.speed {
-      guard let at = resolve(point.at, at: point.pointer.key("at")) else { return nil }
+      guard let at = resolve(point.at ?? 0, at: point.pointer.key("at")) else { return nil }
       if let last = points.last, at <= last.at {
         problems.add(
           point.pointer, "the point at \(at) is not after the one before it, at \(last.at); points are in order of time"
         )
         return nil
       }
-      points.append(SpeedCurve.Point(at: at, speed: point.speed))
+      points.append(SpeedCurve.Point(at: at, speed: point.value))
     }
     let curve = SpeedCurve(points: points)
     let frameDuration = frameDuration
@@ -152,7 +141,7 @@ extension Lowering {
 
   /// The empty part of an asset at which its picture is frozen. Nil and a problem if there is none.
   mutating func frozen(
-    _ written: WrittenTime, _ clip: ClipEntry, of asset: AssetDescription, _ id: AssetID
+    _ written: Document.Time, _ clip: ClipEntry, of asset: AssetDescription, _ id: AssetID
   ) -> MediaTimeRange? {
     let pointer = clip.pointer.key("freeze")
     guard let time = resolve(written, at: pointer) else { return nil }

@@ -45,7 +45,7 @@ enum SharedForms {
       "anyOf": .array([
         mayBeNegative ? ["type": "number"] : ["type": "number", "minimum": 0], .pattern(pattern),
       ]),
-      "description": .text("A time: \(WrittenTime.notations)."),
+      "description": .text("A time: \(Document.Time.notations)."),
     ]
   }
 

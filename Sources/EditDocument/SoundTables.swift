@@ -3,19 +3,24 @@ import CompositionModel
 /// `audioMix`: of each track its volume, ramps, or an object.
 enum AudioMixKeys {
   static let volume = Key(
-    "volume", .raw("a volume, or ramps of `volume`", .any(volumes, list(RampTables.volume))), default: "1", "")
+    "volume", .level("a volume, or ramps of `volume`", .any(volumes, list(RampTables.volume)), .volume), default: "1", "")
   static let pan = Key(
-    "pan", .raw("-1 to 1, or ramps of `pan`", .any(.number(RampEntry.Quantity.pan.range), list(RampTables.pan))),
+    "pan", .level("-1 to 1, or ramps of `pan`", .any(.number(RampQuantity.pan.range), list(RampTables.pan)), .pan),
     default: "0", "-1 is the left speakers alone, and 1 the right ones")
   static let filters = Key(
     "filters", AudioFilterTables.list,
-    "before the volume, in order, at most \(AudioFilterEntry.greatestCount); see [Filters of sound](#filters-of-sound)")
-  static let duck = Key("duck", .raw("object", DuckKeys.table.reference), "lowers the track while another is heard")
+    "before the volume, in order, at most \(Document.AudioFilter.greatestCount); see [Filters of sound](#filters-of-sound)")
+  static let duck = Key(
+    "duck", Form<Ducking>("object", DuckKeys.table.reference, write: { .object($0, DuckKeys.properties) }) { $0.ducking($1) },
+    "lowers the track while another is heard")
 
+  static let properties: [Property<Document.TrackMix>] = [
+    volume.of(\.volume), pan.of(\.pan), filters.of(list: \.filters), duck.of(\.duck),
+  ]
   static let trackTable = ObjectTable(
-    name: "trackMix", noun: "a track's mix", keys: [volume, pan, filters, duck], instead: TrackMixEntry.instead)
+    name: "trackMix", noun: "a track's mix", keys: Array(properties), instead: TrackMixEntry.instead)
 
-  private static let volumes = Form<Double>.volume(RampEntry.Quantity.volume.range).schema
+  private static let volumes = Form<Double>.volume(RampQuantity.volume.range).schema
   private static func list(_ table: ObjectTable) -> JSONValue { ["type": "array", "items": table.reference] }
 
   /// A member of `audioMix`.
@@ -27,9 +32,16 @@ enum AudioMixKeys {
   ]
 
   /// `loudness` is a track where one has this name.
-  static let loudness = Form<Bool>("", .any(LoudnessKeys.table.reference, .reference("mix"))) { reader, value in
-    if reader.accepts(value, Form<TrackMixEntry>("", [:]) { $0.trackMix("", $1) }) { return true }
+  static let loudness = Form<Bool>("", .any(LoudnessKeys.table.reference, .reference("mix")), write: JSONValue.boolean) { reader, value in
+    if reader.accepts(value, Form<TrackMixEntry>("", [:], write: { _ in [:] }) { $0.trackMix("", $1) }) { return true }
     return reader.loudness(value) != nil
+  }
+}
+
+extension Form where Value == Document.Level {
+  /// A number, or ramps of a quantity.
+  static func level(_ type: String, _ schema: JSONValue, _ quantity: RampQuantity) -> Form {
+    Form(type, schema, write: { $0.json(quantity.key) }) { $0.level($1, of: quantity) }
   }
 }
 
@@ -44,8 +56,15 @@ enum DuckKeys {
   static let hold = Key(
     "hold", .number(0...10), default: "0.4", "seconds for which the track stays lowered after the last such sample")
   static let release = Key("release", .number(0...30), default: "0.8", "seconds that rising again takes, linearly")
+  private static let standard = DuckingLevels()
+  static let properties: [Property<Ducking>] = [
+    under.of(\.under), by.of(\.levels.by, standard: standard.by),
+    threshold.of(\.levels.threshold, standard: standard.threshold),
+    attack.of(\.levels.attack, standard: standard.attack), hold.of(\.levels.hold, standard: standard.hold),
+    release.of(\.levels.release, standard: standard.release),
+  ]
   static let table = ObjectTable(
-    name: "duck", noun: "'duck'", keys: [under, by, threshold, attack, hold, release],
+    name: "duck", noun: "'duck'", keys: Array(properties),
     instead: TrackMixEntry.duckingInstead)
 }
 
@@ -57,15 +76,18 @@ enum LoudnessKeys {
   static let truePeak = Key(
     "truePeak", .decibels(AudioMixEntry.truePeaks), default: "-1",
     "the highest true peak, in decibels of full scale")
+  static let properties: [Property<LoudnessTarget>] = [
+    target.of(\.target), truePeak.of(\.truePeak, standard: LoudnessTarget(target: 0).truePeak),
+  ]
   static let table = ObjectTable(
-    name: "loudness", noun: "'loudness'", keys: [target, truePeak], instead: AudioMixEntry.loudnessInstead)
+    name: "loudness", noun: "'loudness'", keys: Array(properties), instead: AudioMixEntry.loudnessInstead)
 }
 
 /// An entry of `captions`. `kinds` has the uses of captions that a key is for.
 enum CaptionKeys {
   static let asset = Key(required: "asset", .asset, "a name of `assets`")
   static let use = Key(
-    "as", Form<CaptionsEntry.Use>.choice("use of captions"), default: "`picture`",
+    "as", Form<Document.Captions.Use>.choice("use of captions"), default: "`picture`",
     "whether they are drawn, or carried as a track")
   static let part = Key(
     "use", .range, default: "all of it",
@@ -96,11 +118,12 @@ enum CaptionKeys {
     "sideMargin", .integer(CaptionsEntry.margins), default: "as `margin`", kinds: ["picture"],
     "those at the left and at the right, between which lines are wrapped")
 
-  private static let ofPictures: [any DeclaredKey] = [
-    font, bold, italic, size, color, outline, outlineColor, anchor, margin, sideMargin,
+  private static let ofPictures: [Property<Document.Captions>] = [
+    font.of(\.font), bold.of(\.bold), italic.of(\.italic), size.of(\.size), color.of(\.color), outline.of(\.outline),
+    outlineColor.of(\.outlineColor), anchor.of(\.anchor), margin.of(\.margin), sideMargin.of(\.sideMargin),
   ]
   /// The keys of the style of captions that are drawn.
-  static let style = ofPictures.map(\.name)
+  static let style = ofPictures.map(\.key.name)
 
   static let language = Key(
     "language", .language, kinds: ["track"], "of a track: three letters of ISO 639-2, such as `eng`")
@@ -110,12 +133,12 @@ enum CaptionKeys {
     "default", .boolean, default: "`false`", kinds: ["track"],
     "of a track: whether players show it without being asked")
 
+  static let properties: [Property<Document.Captions>] =
+    [asset.of(\.asset), use.of(\.as), part.of(\.use), at.of(\.at)] + ofPictures
+    + [language.of(\.language), title.of(\.title), isDefault.of(\.default)]
   static let table = ObjectTable(
-    name: "captions", noun: "captions",
-    keys: [
-      asset, use, part, at,
-    ] + ofPictures + [language, title, isDefault], instead: CaptionsEntry.instead,
-    kind: KindKey(name: "as", standard: "picture", names: CaptionsEntry.Use.allCases.map(\.rawValue)) { key, kind in
+    name: "captions", noun: "captions", keys: Array(properties), instead: CaptionsEntry.instead,
+    kind: KindKey(name: "as", standard: "picture", names: Document.Captions.Use.allCases.map(\.rawValue)) { key, kind in
       kind == "picture"
         ? "'\(key.name)' is for captions that are a track of the output: \"as\": \"track\""
         : "'\(key.name)' is for captions that are drawn; a player decides how a track looks"
@@ -124,5 +147,5 @@ enum CaptionKeys {
 
 extension Form where Value == String {
   /// Of a track, for people. How many characters it has is counted as they are seen, which a schema cannot do.
-  static var title: Form { shared("string", "name") { $0.title($1) } }
+  static var title: Form { shared("string", "name", write: JSONValue.text) { $0.title($1) } }
 }

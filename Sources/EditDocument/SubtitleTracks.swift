@@ -1,21 +1,17 @@
 import CompositionModel
 
-/// A track of captions as written: it becomes a text track of the output, with the captions of its clips one after the
-/// other.
+/// A track of captions as the document means it: it becomes a text track of the output, with the captions of its clips
+/// one after the other.
 struct SubtitleTrackEntry: Sendable {
-  struct Clip: Sendable {
-    /// Nil if the document gives none, or one that it does not declare.
-    var asset: AssetID?
-    var use: WrittenRange?
-    /// Nil: at the end of the clip before it.
-    var at: WrittenTime?
-    var pointer: JSONPointer
-  }
-
+  fileprivate(set) var track: Document.SubtitleTrack
   var id: TrackID
-  var description: CaptionTrack
-  var clips: [Clip]
   var pointer: JSONPointer
+
+  var clips: [Document.SubtitleClip] { track.clips }
+  var description: CaptionTrack {
+    CaptionTrack(
+      label: TrackLabel(language: track.language, title: track.title), isDefault: track.default ?? false)
+  }
 
   static let type = MediaType.subtitle.rawValue
   /// The most clips of a track.
@@ -35,24 +31,29 @@ extension DocumentReader {
   /// - Parameter number: The number of the track among those of its type.
   mutating func subtitleTrack(_ value: JSONValue, number: Int) -> SubtitleTrackEntry? {
     guard let fields = fields(value, SubtitleTrackKeys.table) else { return nil }
-    let id = fields.has("id") ? read(fields, SubtitleTrackKeys.id) : "\(SubtitleTrackEntry.type)\(number)"
-    let description = captionTrack(fields)
-    let written = read(fields, SubtitleTrackKeys.clips) ?? []
-    guard written.count <= SubtitleTrackEntry.greatestCount else {
+    var track = Document.SubtitleTrack()
+    read(fields, SubtitleTrackKeys.properties, into: &track)
+    let id = fields.has("id") ? track.id : "\(SubtitleTrackEntry.type)\(number)"
+    if case .array(let items)? = fields["clips"]?.content, items.count > SubtitleTrackEntry.greatestCount {
       problems.addShape(
         fields.pointer.key("clips"),
-        "\(written.count) clips; a subtitle track has at most \(SubtitleTrackEntry.greatestCount) of them")
+        "\(items.count) clips; a subtitle track has at most \(SubtitleTrackEntry.greatestCount) of them")
       return nil
     }
-    let clips = written.compactMap { item -> SubtitleTrackEntry.Clip? in
-      guard let fields = self.fields(item, SubtitleTrackKeys.clipTable) else { return nil }
-      return SubtitleTrackEntry.Clip(
-        asset: read(fields, SubtitleTrackKeys.clipAsset), use: read(fields, ClipKeys.use),
-        at: read(fields, SubtitleTrackKeys.at),
-        pointer: item.pointer)
+    return id.map { SubtitleTrackEntry(track: track, id: $0, pointer: value.pointer) }
+  }
+
+  /// Reads the clips of a track of captions. Of too many none is read.
+  mutating func subtitleClips(_ value: JSONValue) -> [Document.SubtitleClip] {
+    let items = items(value, "clips")
+    guard items.count <= SubtitleTrackEntry.greatestCount else { return [] }
+    return items.compactMap { item in
+      guard let fields = fields(item, SubtitleTrackKeys.clipTable) else { return nil }
+      var clip = Document.SubtitleClip("")
+      clip.pointer = item.pointer
+      read(fields, SubtitleTrackKeys.clipProperties, into: &clip)
+      return clip
     }
-    guard let id else { return nil }
-    return SubtitleTrackEntry(id: id, description: description, clips: clips, pointer: value.pointer)
   }
 }
 
@@ -71,7 +72,7 @@ extension Lowering {
       var description = track.description
       description.id = track.id
       var end: MediaTime? = .zero
-      var shown: [(clip: SubtitleTrackEntry.Clip, range: MediaTimeRange)] = []
+      var shown: [(clip: Document.SubtitleClip, range: MediaTimeRange)] = []
       for clip in track.clips {
         let placed = lower(clip, from: end)
         end = placed?.shown.end
@@ -88,8 +89,8 @@ extension Lowering {
     return captions
   }
 
-  private mutating func checkApart(_ clips: [(clip: SubtitleTrackEntry.Clip, range: MediaTimeRange)]) {
-    var latest: (clip: SubtitleTrackEntry.Clip, range: MediaTimeRange)?
+  private mutating func checkApart(_ clips: [(clip: Document.SubtitleClip, range: MediaTimeRange)]) {
+    var latest: (clip: Document.SubtitleClip, range: MediaTimeRange)?
     for next in clips.sorted(by: { $0.range.start < $1.range.start }) {
       if let latest, next.range.start < latest.range.end {
         problems.add(
@@ -103,11 +104,12 @@ extension Lowering {
 
   /// - Parameter start: where the clip starts if it has no `at`. Nil if it is unknown.
   private mutating func lower(
-    _ clip: SubtitleTrackEntry.Clip, from start: MediaTime?
+    _ clip: Document.SubtitleClip, from start: MediaTime?
   ) -> (asset: AssetID, track: Int, start: MediaTime, source: MediaTimeRange, shown: MediaTimeRange)? {
     let pointer = clip.pointer
     guard let place = clip.at.map({ self.place($0, after: start, at: pointer.key("at")) }) ?? start else { return nil }
-    guard let id = clip.asset, let asset = assets[id], let (track, _) = captions(of: asset, id, at: pointer) else {
+    let id = clip.asset
+    guard let asset = assets[id], let (track, _) = captions(of: asset, id, at: pointer) else {
       return nil
     }
     var use: MediaTimeRange?

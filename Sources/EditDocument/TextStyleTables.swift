@@ -6,12 +6,14 @@ enum OutlineKeys {
     required: "width", .number(TextStyleKeys.outlines), "pixels outside of the letters")
   static let color = Key("color", .color, default: "`\"#000000\"`", "")
 
-  static let table = ObjectTable(name: "outline", noun: "an outline", keys: [width, color])
+  static let properties: [Property<TextOutline>] = [width.of(\.width), color.of(\.color, standard: .black)]
+  static let table = ObjectTable(name: "outline", noun: "an outline", keys: Array(properties))
 
-  static let form = Form<TextOutline>("object", table.reference) { reader, value in
+  static let form = Form<TextOutline>("object", table.reference, write: { .object($0, properties) }) { reader, value in
     guard let fields = reader.fields(value, table) else { return nil }
-    let color = reader.read(fields, color)
-    return reader.read(fields, width).map { TextOutline(width: $0, color: color ?? .black) }
+    var outline = TextOutline(width: -1)
+    reader.read(fields, properties, into: &outline)
+    return outline.width < 0 ? nil : outline
   }
 }
 
@@ -23,15 +25,17 @@ enum ShadowKeys {
     "blur", .number(TextStyleKeys.blurs), default: "4", "pixels, twice the deviation of a Gaussian; 0 is sharp")
   static let color = Key("color", .color, default: "`\"#000000c0\"`", "")
 
-  static let table = ObjectTable(name: "shadow", noun: "a shadow", keys: [x, y, blur, color])
+  private static let standard = TextShadow()
+  static let properties: [Property<TextShadow>] = [
+    x.of(\.x, standard: standard.x), y.of(\.y, standard: standard.y), blur.of(\.blur, standard: standard.blur),
+    color.of(\.color, standard: standard.color),
+  ]
+  static let table = ObjectTable(name: "shadow", noun: "a shadow", keys: Array(properties))
 
-  static let form = Form<TextShadow>("object", table.reference) { reader, value in
+  static let form = Form<TextShadow>("object", table.reference, write: { .object($0, properties) }) { reader, value in
     guard let fields = reader.fields(value, table) else { return nil }
     var shadow = TextShadow()
-    if let x = reader.read(fields, x) { shadow.x = x }
-    if let y = reader.read(fields, y) { shadow.y = y }
-    if let blur = reader.read(fields, blur) { shadow.blur = blur }
-    if let color = reader.read(fields, color) { shadow.color = color }
+    reader.read(fields, properties, into: &shadow)
     return shadow
   }
 }
@@ -42,14 +46,17 @@ enum BoxKeys {
   static let padding = Key("padding", .integer(TextStyleKeys.paddings), default: "16", "pixels around the lines")
   static let radius = Key("radius", .integer(TextStyleKeys.paddings), default: "0", "of its corners, in pixels")
 
-  static let table = ObjectTable(name: "box", noun: "a box", keys: [color, padding, radius])
+  private static let standard = TextBox()
+  static let properties: [Property<TextBox>] = [
+    color.of(\.color, standard: standard.color), padding.of(\.padding, standard: standard.padding),
+    radius.of(\.radius, standard: standard.radius),
+  ]
+  static let table = ObjectTable(name: "box", noun: "a box", keys: Array(properties))
 
-  static let form = Form<TextBox>("object", table.reference) { reader, value in
+  static let form = Form<TextBox>("object", table.reference, write: { .object($0, properties) }) { reader, value in
     guard let fields = reader.fields(value, table) else { return nil }
     var box = TextBox()
-    if let color = reader.read(fields, color) { box.color = color }
-    if let padding = reader.read(fields, padding) { box.padding = padding }
-    if let radius = reader.read(fields, radius) { box.radius = radius }
+    reader.read(fields, properties, into: &box)
     return box
   }
 }

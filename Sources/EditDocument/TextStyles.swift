@@ -66,7 +66,7 @@ extension Lowering {
   }
 }
 
-extension Document {
+extension ExaminedDocument {
   /// The warnings about families that are not installed, and characters that no font has.
   ///
   /// - Parameters:

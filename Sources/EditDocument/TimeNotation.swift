@@ -1,11 +1,59 @@
 public import CompositionModel
 
-/// A time in the notation of documents: exact seconds, or output frames. The duration of a frame is known only when the
-/// document is lowered.
-enum WrittenTime: Sendable, Hashable {
-  case seconds(MediaTime)
-  case frames(Int64)
+extension Document {
+  /// A time in the notation of documents. The duration of a frame is known only when the document is lowered.
+  public enum Time: Sendable, Hashable, ExpressibleByIntegerLiteral {
+    /// Exact.
+    case seconds(MediaTime)
+    /// So many frames of the output.
+    case frames(Int64)
 
+    public init(integerLiteral seconds: Int64) { self = .seconds(MediaTime(seconds: seconds)) }
+
+    public init(_ time: MediaTime) { self = .seconds(time) }
+
+    /// Reads `5`, `1.5`, `7/30`, `90f` or `1:02.5`. Nil: the text is no time, or one that cannot be kept exactly.
+    public init?(_ notation: String) {
+      guard let time = try? Self(text: notation) else { return nil }  // The caller reports that it is not a time.
+      self = time
+    }
+  }
+
+  /// A range of time in the notation of documents: `4..9`, without its end, or `4+5`, a start and a duration.
+  public struct TimeRange: Sendable, Hashable {
+    public var start: Time
+    /// The end of the range, or its duration.
+    public var end: Time
+    /// Whether `end` is the duration of the range.
+    public var endIsDuration: Bool
+
+    /// From a time up to, and without, another.
+    public init(from start: Time, to end: Time) { self.init(start: start, end: end, endIsDuration: false) }
+
+    public init(from start: Time, for duration: Time) { self.init(start: start, end: duration, endIsDuration: true) }
+
+    public init(_ range: MediaTimeRange) {
+      // An end can be more finely divided than a document can have it.
+      let isWritable = MediaTime(notation: range.end.description) != nil
+      self.init(
+        start: .seconds(range.start), end: .seconds(isWritable ? range.end : range.duration), endIsDuration: !isWritable)
+    }
+
+    /// Reads `4..9` or `4+5`. Nil: the text is no range, or one that cannot be kept exactly.
+    public init?(_ notation: String) {
+      guard let range = try? Self(text: notation) else { return nil }  // The caller reports that it is not a range.
+      self = range
+    }
+
+    init(start: Time, end: Time, endIsDuration: Bool) {
+      self.start = start
+      self.end = end
+      self.endIsDuration = endIsDuration
+    }
+  }
+}
+
+extension Document.Time {
   static let notations = "5, 1.5, \"7/30\", \"90f\" (output frames), \"1:02.5\" or \"1:00:02.5\""
 
   /// Reads the text of a JSON number.
@@ -99,42 +147,30 @@ enum TimeNotationError: Error {
 
   var explanation: String {
     switch self {
-    case .notATime: "a time is written \(WrittenTime.notations)"
+    case .notATime: "a time is written \(Document.Time.notations)"
     case .tooPrecise:
       "the time is too large or too finely divided to be kept exactly; a fraction of two whole numbers below 2^48 fits"
     }
   }
 }
 
-/// A range in the notation of documents: `4..9`, without its end, or `4+5`, a start and a duration.
-struct WrittenRange: Sendable, Hashable {
-  var start: WrittenTime
-  var end: WrittenTime
-  /// Whether `end` is the duration of the range.
-  var endIsDuration: Bool
-
+extension Document.TimeRange {
   static let notations =
     "\"4..9\" (from 4 up to 9) or \"4+5\" (from 4, for 5), each side a time such as "
-    + WrittenTime.notations
+    + Document.Time.notations
 
   init(text: String) throws(TimeNotationError) {
     if let dots = text.firstRange(of: "..") {
       self.init(
-        start: try WrittenTime(text: text[..<dots.lowerBound]), end: try WrittenTime(text: text[dots.upperBound...]),
+        start: try Document.Time(text: text[..<dots.lowerBound]), end: try Document.Time(text: text[dots.upperBound...]),
         endIsDuration: false)
     } else if let plus = text.firstIndex(of: "+") {
       self.init(
-        start: try WrittenTime(text: text[..<plus]), end: try WrittenTime(text: text[text.index(after: plus)...]),
+        start: try Document.Time(text: text[..<plus]), end: try Document.Time(text: text[text.index(after: plus)...]),
         endIsDuration: true)
     } else {
       throw .notATime
     }
-  }
-
-  private init(start: WrittenTime, end: WrittenTime, endIsDuration: Bool) {
-    self.start = start
-    self.end = end
-    self.endIsDuration = endIsDuration
   }
 
   /// Nil if the end is before the start.
@@ -193,7 +229,7 @@ extension MediaTime {
   /// the time cannot be kept exactly.
   /// - Parameter frameDuration: the duration of a frame for `90f`. Nil: a number of frames is refused.
   public init?(notation text: String, frameDuration: MediaTime? = nil) {
-    guard let written = try? WrittenTime(text: text) else { return nil }  // The caller reports that it is not a time.
+    guard let written = try? Document.Time(text: text) else { return nil }  // The caller reports that it is not a time.
     switch written {
     case .seconds(let time): self = time
     case .frames(let count):

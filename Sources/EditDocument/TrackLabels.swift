@@ -8,13 +8,12 @@ extension TrackLabel {
   static let greatestTitle = 200
 }
 
-extension DocumentReader {
-  /// Reads `language` and `title` of a track of the output. Nil: it has neither.
-  mutating func trackLabel(_ fields: Fields) -> TrackLabel? {
-    let label = TrackLabel(language: language(fields["language"]), title: title(fields["title"]))
-    return label == TrackLabel() ? nil : label
-  }
+extension TrackLabel {
+  /// Nil if there is neither a language nor a title.
+  var orNil: TrackLabel? { self == TrackLabel() ? nil : self }
+}
 
+extension DocumentReader {
   /// Reads a language of ISO 639-2.
   mutating func language(_ value: JSONValue?) -> String? {
     guard let value, let text = string(value) else { return nil }

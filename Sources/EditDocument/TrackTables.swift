@@ -7,7 +7,7 @@ enum TrackKeys {
     "its name, which transitions, instructions and `audioMix` use to refer to it; the default counts the tracks of its "
       + "type")
   static let type = Key(
-    "type", .choice("track type", among: MediaType.allCases.map(\.rawValue)), default: "`video`",
+    "type", Form<MediaType>.choice("track type"), default: "`video`",
     "a subtitle track and a metadata track have keys of their own: see [captions](#captions) and "
       + "[Metadata tracks](#metadata-tracks)")
   static let sound = Key(
@@ -26,11 +26,20 @@ enum TrackKeys {
     "filters", FilterTables.list, kinds: ["video"],
     "for a video track: applied to each clip after its own; ramps are on the film's timeline; see [Filters](#filters)")
   static let clips = Key(
-    required: "clips", .items("array of clips", of: ClipKeys.table.reference, "clips"),
+    required: "clips",
+    Form<[Document.Clip]>(
+      "array of clips", ["type": "array", "items": ClipKeys.table.reference],
+      write: { .array($0.map { .object($0, ClipKeys.properties) }) }
+    ) { reader, value in reader.items(value, "clips").map { reader.clip($0, .video, hasSound: true).written } },
     "clips of a track must not overlap, except by a `transition`")
 
+  /// What a track has is decided by its type, and what its clips have by the track.
+  static let properties: [Property<Document.MediaTrack>] = [
+    id.of(\.id), type.of(\.type), sound.of(\.sound), pitch.of(\.pitch), clips.of(\.clips).readBySection,
+    blendMode.of(\.blendMode), mask.of(\.mask), filters.of(list: \.filters),
+  ]
   static let table = ObjectTable(
-    name: "mediaTrack", noun: "a track", keys: [id, type, sound, pitch, clips, blendMode, mask, filters],
+    name: "mediaTrack", noun: "a track", keys: Array(properties),
     instead: TrackEntry.instead,
     restrictions: [
       .when(
@@ -72,8 +81,9 @@ enum ClipKeys {
     "how long it lasts; if it differs from the length of `use`, the speed is changed")
   static let speed = Key(
     "speed",
-    .raw(
-      "", .any(Form<Rational>.rational(ClipEntry.speeds).schema, SpeedPointKeys.list)), default: "1",
+    Form<Document.Clip.Speed>(
+      "", .any(Form<Rational>.rational(ClipEntry.speeds).schema, SpeedPointKeys.list), write: { $0.json }
+    ) { $0.speed($1) }, default: "1",
     type: "1/100 to 100, or array of points",
     "in place of `duration`: 0.5 is half the speed, so that the clip lasts twice the length of `use`; a number, or a "
       + "fraction such as `\"1/3\"`; or a speed that changes: see [Speed](#speed); not for still pictures")
@@ -85,18 +95,23 @@ enum ClipKeys {
     "in place of `use` and `speed`: the time of the asset whose picture is shown all the time (0 is the only one of a "
       + "still picture); with `duration` or `until`; for clips of video tracks")
   static let sound = Key(
-    "sound", Form<ClipSound>.choice("sound"), default: "`keep`", kinds: ["video"],
+    "sound", Form<Document.ClipSound>.choice("sound"), default: "`keep`", kinds: ["video"],
     "for a clip of a video track with sound: whether its sound is in the output")
   static let until = Key(
-    "until", .raw("time, or `\"end\"`", .any(.reference("time"), ["const": "end"])), default: "",
+    "until",
+    Form<Document.Clip.End>("time, or `\"end\"`", .any(.reference("time"), ["const": "end"]), write: { $0.json }) {
+      $0.until($1)
+    }, default: "",
     "when it ends at the latest, on the film's timeline: it is cut there. `\"end\"` is the end of all other clips, so "
       + "that music or a background ends with the film; only the last clip of a track may have it")
   static let loop = Key(
     "loop", .boolean, default: "`false`",
     "whether `use` plays again and again, until `until`, which is `\"end\"` by default, or for `duration`")
   static let transition = Key(
-    "transition", .raw("time, kind, or object", .any(TransitionKeys.ofClips, TransitionKeys.ofAudioClips)),
-    default: "none: a cut",
+    "transition",
+    Form<Document.ClipTransition>(
+      "time, kind, or object", .any(TransitionKeys.ofClips, TransitionKeys.ofAudioClips), write: { $0.json }
+    ) { $0.clipTransition($1, .video) }, default: "none: a cut",
     "how the clip before it in the list gives way to it: see [Transitions between clips](#transitions-between-clips)")
 
   static let pitch = Key(
@@ -115,32 +130,33 @@ enum ClipKeys {
   )
   static let pan = Key(
     "pan",
-    .raw(
+    Form<Document.Level>(
       "-1 to 1, or ramps of `value`",
-      .any(
-        .number(RampEntry.Quantity.pan.range), RampTables.list(RampTables.value, in: RampEntry.Quantity.pan.range))),
-    default: "0", kinds: ["sound"],
+      .any(.number(RampQuantity.pan.range), RampTables.list(RampTables.value, in: RampQuantity.pan.range)),
+      write: { $0.json(RampQuantity.valueKey) }
+    ) { $0.clipPan($1) }, default: "0", kinds: ["sound"],
     "where its sound is, from left to right; see [audioMix](#audiomix). Ramps are on the clip's own time: "
       + "`[{ \"over\": \"0..2\", \"value\": [-1, 1] }]`")
   static let audioFilters = Key(
     "audioFilters", AudioFilterTables.list, kinds: ["sound"],
-    "applied to its sound, in order, at most \(AudioFilterEntry.greatestCount); see "
+    "applied to its sound, in order, at most \(Document.AudioFilter.greatestCount); see "
       + "[Filters of sound](#filters-of-sound)")
 
   static let ramps = Key(
-    "ramps", RampTables.list(RampTables.clip), kinds: ["video"],
+    "ramps", RampTables.layers(RampTables.clip), kinds: ["video"],
     "changes of `opacity`, `crop`, `frame` and `transform` on the clip's own time")
   static let filters = Key(
     "filters", FilterTables.list, kinds: ["video"],
-    "see [Filters](#filters); at most \(FilterEntry.greatestCount), in order; ramps are on the clip's own time")
+    "see [Filters](#filters); at most \(Document.Filter.greatestCount), in order; ramps are on the clip's own time")
   static let alpha = Key(
     "alpha", .alpha, default: "`straight`", kinds: ["video"],
     "how the colours of a picture with transparency are stored: as they are, or multiplied by it, over black")
   static let deinterlace = Key(
     "deinterlace",
-    Form<Deinterlacing?>("`\"auto\"`, `true`, `false`", ["enum": ["auto", true, false]]) {
-      $0.deinterlacing($1)
-    }, default: "`\"auto\"`", kinds: ["video"],
+    Form<Document.Deinterlace>(
+      "`\"auto\"`, `true`, `false`", ["enum": ["auto", true, false]],
+      write: { $0.mode.map { .boolean($0 == .always) } ?? .text("auto") }
+    ) { $0.deinterlacing($1) }, default: "`\"auto\"`", kinds: ["video"],
     "whether pictures of two fields become progressive: those that are flagged as interlaced, all, or none")
 
   private static func ofPictures<Value>(_ key: Key<Value>) -> Key<Value> {
@@ -150,12 +166,26 @@ enum ClipKeys {
   }
   static let fit = ofPictures(LayerKeys.fit)
 
-  static let keys: [any DeclaredKey] = [
-    asset, use, at, duration, speed, reverse, until, loop, transition, pitch, track, language, layout, pan,
-    audioFilters, fit, ofPictures(LayerKeys.crop), ofPictures(LayerKeys.frame), ofPictures(LayerKeys.transform),
-    ofPictures(LayerKeys.opacity), ofPictures(LayerKeys.blendMode), ofPictures(LayerKeys.mask), ramps, filters,
-    deinterlace, alpha, freeze, sound,
+  /// The times of a clip, and what decides them.
+  static let times: [Property<Document.Clip>] = [
+    asset.of(\.asset), use.of(\.use), at.of(\.at), duration.of(\.duration), speed.of(\.speed), reverse.of(\.reverse),
+    until.of(\.until), loop.of(\.loop),
   ]
+  /// Of an audio track a transition has other kinds.
+  private static let transitions: [Property<Document.Clip>] = [transition.of(\.transition).readBySection]
+  static let sounds: [Property<Document.Clip>] = [
+    pitch.of(\.pitch), track.of(\.track), language.of(\.language), layout.of(\.layout), pan.of(\.pan),
+    audioFilters.of(list: \.audioFilters),
+  ]
+  static let pictures: [Property<Document.Clip>] = [
+    fit.of(\.fit), ofPictures(LayerKeys.crop).of(\.crop), ofPictures(LayerKeys.frame).of(\.frame),
+    ofPictures(LayerKeys.transform).of(\.transform), ofPictures(LayerKeys.opacity).of(\.opacity),
+    ofPictures(LayerKeys.blendMode).of(\.blendMode), ofPictures(LayerKeys.mask).of(\.mask), ramps.of(list: \.ramps),
+    filters.of(list: \.filters), deinterlace.of(\.deinterlace), alpha.of(\.alpha),
+  ]
+  static let moments: [Property<Document.Clip>] = [freeze.of(\.freeze), sound.of(\.sound)]
+  static let properties = times + transitions + sounds + pictures + moments
+  static let keys: [any DeclaredKey] = Array(properties)
   static let table = ObjectTable(
     name: "clip", noun: "a clip", keys: keys, instead: ClipEntry.instead,
     rules: [
@@ -180,8 +210,9 @@ enum SpeedPointKeys {
   static let value = Key(
     required: "value", .rational(RetimingEntry.speeds),
     "the speed then; a number, or a fraction such as `\"1/3\"`. 0 is a frozen picture")
+  static let properties: [Property<Document.SpeedPoint>] = [at.of(\.at), value.of(\.value)]
   static let table = ObjectTable(
-    name: "speedPoint", noun: "a point of a speed", keys: [at, value], instead: RetimingEntry.Point.instead)
+    name: "speedPoint", noun: "a point of a speed", keys: Array(properties), instead: Document.SpeedPoint.instead)
   static let list: JSONValue = [
     "type": "array", "items": table.reference, "minItems": 1, "maxItems": .integer(RetimingEntry.greatestCount),
   ]
@@ -196,21 +227,27 @@ enum SubtitleTrackKeys {
     "")
   static let clips = Key(
     required: "clips",
-    Form<[JSONValue]>(
+    Form<[Document.SubtitleClip]>(
       "array of clips",
       [
         "type": "array", "items": clipTable.reference, "maxItems": .integer(SubtitleTrackEntry.greatestCount),
-      ]
-    ) { $0.items($1, "clips") }, "with the text tracks of assets")
+      ], write: { .array($0.map { .object($0, clipProperties) }) }
+    ) { $0.subtitleClips($1) }, "with the text tracks of assets")
+  static let properties: [Property<Document.SubtitleTrack>] = [
+    id.of(\.id), type.always(MediaType.subtitle.rawValue), CaptionKeys.language.of(\.language),
+    CaptionKeys.title.of(\.title), CaptionKeys.isDefault.of(\.default), clips.of(\.clips),
+  ]
   static let table = ObjectTable(
-    name: "subtitleTrack", noun: "a subtitle track",
-    keys: [id, type, CaptionKeys.language, CaptionKeys.title, CaptionKeys.isDefault, clips],
+    name: "subtitleTrack", noun: "a subtitle track", keys: Array(properties),
     instead: TrackEntry.instead)
 
   static let clipAsset = Key(required: "asset", .asset, "a name of `assets`")
   static let at = Key("at", .time, default: "the end of the clip before it; 0 for the first", "when it starts")
+  static let clipProperties: [Property<Document.SubtitleClip>] = [
+    clipAsset.of(\.asset), ClipKeys.use.of(\.use), at.of(\.at),
+  ]
   static let clipTable = ObjectTable(
-    name: "subtitleClip", noun: "a clip of a subtitle track", keys: [clipAsset, ClipKeys.use, at],
+    name: "subtitleClip", noun: "a clip of a subtitle track", keys: Array(clipProperties),
     instead: ClipEntry.instead)
 }
 
@@ -221,29 +258,42 @@ enum MetadataTrackKeys {
     "type", .choice("track type", among: MediaType.allCases.map(\.rawValue)), default: "required", type: "`metadata`",
     "")
   static let values = Key(
-    required: "values", .items("array", of: valueTable.reference, "values"),
+    required: "values",
+    Form<[Document.MetadataValue]>(
+      "array", ["type": "array", "items": valueTable.reference],
+      write: { .array($0.map { .object($0, valueProperties) }) }
+    ) { reader, value in reader.items(value, "values").compactMap { reader.metadataValue($0) } },
     "in any order, none overlapping another; all numbers, or all texts")
   static let interpolation = Key(
-    "interpolation", Form<MetadataTrackEntry.Interpolation>.choice("interpolation"), default: "`hold`",
+    "interpolation", Form<Document.MetadataTrack.Interpolation>.choice("interpolation"), default: "`hold`",
     "for numbers that are given at a time: whether each goes linearly to the next one")
+  static let properties: [Property<Document.MetadataTrack>] = [
+    id.of(\.id), type.always(MediaType.metadata.rawValue), interpolation.of(\.interpolation),
+    values.of(\.values).readBySection,
+  ]
   static let table = ObjectTable(
-    name: "metadataTrack", noun: "a metadata track", keys: [id, type, interpolation, values],
-    instead: MetadataTrackEntry.instead)
+    name: "metadataTrack", noun: "a metadata track", keys: Array(properties),
+    instead: Document.MetadataTrack.instead)
 
   static let at = Key(
     "at", .time, default: "required, or `over`",
     "in place of `over`: the value lasts until the next one, and the last until the film's end")
   static let over = Key(
     "over", .range, default: "required, or `at`", "the time of the value, on the film's timeline")
-  private static let numbers = JSONValue.number(MetadataTrackEntry.numbers)
+  private static let numbers = JSONValue.number(Document.MetadataTrack.numbers)
   static let value = Key(
     required: "value",
     .raw("number, string, or an array of two numbers", .any(.reference("text"), numbers, .tuple(numbers, numbers))),
     "from -1000000000 to 1000000000, or at most \(OverlayEntry.greatestTextLength) characters. Two numbers are those at "
       + "the start and at the end of `over`, between which it is linear")
+  /// The two keys of the time are one property.
+  static let valueProperties: [Property<Document.MetadataValue>] = [
+    at.written { value in if case .at(let time) = value.when { time } else { nil } },
+    over.written { value in if case .over(let range) = value.when { range } else { nil } }, value.written { $0.value },
+  ]
   static let valueTable = ObjectTable(
-    name: "metadataValue", noun: "a value of a metadata track", keys: [at, over, value],
-    instead: MetadataTrackEntry.insteadOfItems,
+    name: "metadataValue", noun: "a value of a metadata track", keys: Array(valueProperties),
+    instead: Document.MetadataTrack.insteadOfItems,
     rules: [
       .excludes("at", "over", "a value has 'over', a range, or 'at', a time, not both"),
       .needsOne(of: ["at", "over"], "a value of a metadata track needs 'at', a time, or 'over', a range"),

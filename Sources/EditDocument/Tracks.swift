@@ -1,22 +1,36 @@
 import CompositionModel
 
-/// A track as written.
-struct TrackEntry: Sendable {
+/// A track as the document means it: with its name and its type, and with what is known of its clips.
+@dynamicMemberLookup struct TrackEntry: Sendable {
+  private var written: Document.MediaTrack
   var id: TrackID
   var type: MediaType
   /// Whether a video track has an audio track `<id>.sound` with the same clips.
   var hasSound: Bool
-  /// The blend mode of clips that have none of their own.
-  var blendMode: BlendMode?
-  var mask: MaskEntry?
-  /// After those of each clip, on the composition's timeline.
-  var filters: [FilterEntry] = []
-  /// The pitch algorithm of clips that have none of their own.
-  var pitch: PitchAlgorithm?
   var clips: [ClipEntry]
   var pointer: JSONPointer
   /// No problem makes the time of its clips uncertain.
   var timesAreKnown: Bool
+
+  fileprivate init(
+    _ track: Document.MediaTrack, id: TrackID, _ type: MediaType, hasSound: Bool, _ clips: [ClipEntry],
+    pointer: JSONPointer, timesAreKnown: Bool
+  ) {
+    (written, self.id, self.type, self.hasSound, self.clips) = (track, id, type, hasSound, clips)
+    (self.pointer, self.timesAreKnown) = (pointer, timesAreKnown)
+  }
+
+  subscript<Value>(dynamicMember path: KeyPath<Document.MediaTrack, Value>) -> Value { written[keyPath: path] }
+
+  /// As the document has it.
+  var track: Document.MediaTrack {
+    var track = written
+    track.clips = clips.map(\.written)
+    return track
+  }
+
+  /// The blend mode of clips that have none of their own.
+  var blendMode: BlendMode? { written.blendMode?.mode }
 
   static let instead = [
     "audio": "did you mean 'sound'?", "mute": "a video track has sound if it has \"sound\": true",
@@ -32,7 +46,7 @@ struct TrackEntry: Sendable {
 
   /// What is set on layers if there are explicit instructions.
   var keysOfLayers: [String] {
-    (blendMode == nil ? [] : ["blendMode"]) + (mask == nil ? [] : ["mask"]) + (filters.isEmpty ? [] : ["filters"])
+    (blendMode == nil ? [] : ["blendMode"]) + (written.mask == nil ? [] : ["mask"]) + (written.filters.isEmpty ? [] : ["filters"])
   }
 
   /// Whether there are transitions between its clips.
@@ -41,7 +55,10 @@ struct TrackEntry: Sendable {
 
 extension DocumentReader {
   /// Reads `tracks` and declares their names.
-  mutating func tracks(_ value: JSONValue?) -> (tracks: [TrackEntry], subtitles: [SubtitleTrackEntry]) {
+  mutating func tracks(
+    _ value: JSONValue?
+  ) -> (tracks: [TrackEntry], subtitles: [SubtitleTrackEntry], written: [Document.Track]) {
+    var written: [Document.Track] = []
     var tracks: [TrackEntry] = []
     var subtitles: [SubtitleTrackEntry] = []
     if let value, case .array = value.content {} else { names.tracksAreKnown = false }
@@ -54,6 +71,7 @@ extension DocumentReader {
         }
         if taken.insert(track.id).inserted {
           metadataTracks.append(track)
+          written.append(.metadata(track))
           names.tracks[track.id] = .metadata
         } else {
           addTaken(track.id, at: item)
@@ -64,6 +82,7 @@ extension DocumentReader {
         guard let track = subtitleTrack(item, number: subtitles.count + 1) else { continue }
         if !taken.insert(track.id).inserted { addTaken(track.id, at: item) }
         subtitles.append(track)
+        written.append(.subtitle(track.track))
         continue
       }
       guard let track = track(item) else {
@@ -72,7 +91,7 @@ extension DocumentReader {
       }
       let audioTrack = TrackEntry.audioTrack(of: track.id)
       let ids = track.hasSound ? [track.id, audioTrack] : [track.id]
-      let lanes = track.hasTransitions ? ids.map(ClipTransitionEntry.lane(of:)) : []
+      let lanes = track.hasTransitions ? ids.map(Document.ClipTransition.lane(of:)) : []
       for id in ids + lanes where !taken.insert(id).inserted { addTaken(id, at: item) }
       for id in ids where names.tracks[id] == nil { names.tracks[id] = id == track.id ? track.type : .audio }
       if track.type == .video { names.videoTracks.append(track.id) } else { names.audioTracks.append(track.id) }
@@ -81,8 +100,9 @@ extension DocumentReader {
         names.videoTrackAudioCount += 1
       }
       tracks.append(track)
+      written.append(.media(track.track))
     }
-    return (tracks, subtitles)
+    return (tracks, subtitles, written)
   }
 
   private mutating func addTaken(_ id: TrackID, at track: JSONValue) {
@@ -101,38 +121,33 @@ extension DocumentReader {
   private mutating func track(_ value: JSONValue) -> TrackEntry? {
     let found = problems.count
     guard let fields = fields(value, TrackKeys.table) else { return nil }
+    var track = Document.MediaTrack()
+    let decisive = [TrackKeys.id.name, TrackKeys.type.name, TrackKeys.sound.name]
+    read(fields, TrackKeys.properties, into: &track) { decisive.contains($0.name) }
     // A track without a usable name or type is left out, but the problems of its clips are found.
-    var (type, isKnown) = (MediaType.video, true)
-    if fields.has("type") {
-      let known = read(fields, TrackKeys.type).flatMap(MediaType.init(rawValue:))
-      (type, isKnown) = (known ?? .video, known != nil)
-    }
+    let (type, isKnown) = (track.type ?? .video, track.type != nil || !fields.has("type"))
     let number =
       1 + (type == .video ? names.videoTracks.count : names.audioTracks.count - names.videoTrackAudioCount)
-    let id = fields.has("id") ? read(fields, TrackKeys.id) : "\(type)\(number)"
-    var hasSound = read(fields, TrackKeys.sound) ?? false
+    let id = fields.has("id") ? track.id : "\(type)\(number)"
     if type == .audio, let sound = fields["sound"] {
       problems.addShape(sound.pointer, "'sound' is for video tracks; an audio track is always in the mix")
-      hasSound = false
+      track.sound = nil
     }
-    let written = read(fields, TrackKeys.clips) ?? []
+    let hasSound = track.sound ?? false
+    let written = fields["clips"].map { items($0, "clips") } ?? []
     let isReadable = problems.count == found
-    var track = TrackEntry(
-      id: id ?? "", type: type, hasSound: hasSound, clips: [], pointer: fields.pointer, timesAreKnown: false)
-    if type == .video {
-      track.blendMode = read(fields, TrackKeys.blendMode) ?? nil
-      track.mask = read(fields, TrackKeys.mask)
-      track.filters = read(fields, TrackKeys.filters) ?? []
-    } else {
+    if type != .video {
       // Of 'sound' there is a message already.
       for key in TrackKeys.table.keyNames(ofKind: "video") where key != "sound" && fields.has(key) {
         problems.addShape(fields.pointer.key(key), "'\(key)' is for video tracks")
       }
     }
-    if let pitch = fields["pitch"], type == .video, !hasSound {
+    let isSilent = type == .video && !hasSound
+    if let pitch = fields["pitch"], isSilent {
       problems.addShape(pitch.pointer, "'pitch' is for sound, which this track does not have: give it \"sound\": true")
-    } else {
-      track.pitch = read(fields, TrackKeys.pitch)
+    }
+    read(fields, TrackKeys.properties, into: &track) { key in
+      !decisive.contains(key.name) && (key.kinds == ["sound"] ? !isSilent : type == .video)
     }
     let clips = written.map { clip($0, type, hasSound: hasSound || type == .audio) }
     if let transition = clips.first?.transition {
@@ -142,10 +157,10 @@ extension DocumentReader {
     for clip in clips.dropLast() where clip.endsWithTheFilm {
       problems.add(clip.pointer, "a clip that lasts until the film's end must be the last of its track")
     }
-    guard isKnown, id != nil else { return nil }
-    track.clips = clips
-    track.timesAreKnown = isReadable && clips.allSatisfy(\.timesAreKnown)
-    return track
+    guard isKnown, let id else { return nil }
+    return TrackEntry(
+      track, id: id, type, hasSound: hasSound, clips, pointer: fields.pointer,
+      timesAreKnown: isReadable && clips.allSatisfy(\.timesAreKnown))
   }
 
   /// A reference to a video track: the name of one that the document declares.
@@ -157,7 +172,7 @@ extension DocumentReader {
   /// Whether there is a track of this name and type. If not, it is a problem, unless a track's own name is unreadable.
   @discardableResult
   mutating func checkTrack(_ id: TrackID, _ type: MediaType, at pointer: JSONPointer) -> Bool {
-    if names.tracks[id] == type { return true }
+    if isOfPart || names.tracks[id] == type { return true }
     guard names.tracksAreKnown else { return false }
     let candidates = type == .video ? names.videoTracks : names.audioTracks
     let noun = type == .video ? "a video track" : "an audio track"
@@ -202,7 +217,7 @@ struct LoweredTrack {
   /// The audio tracks that its lanes have, or are, in their order.
   var audioLanes: [TrackID] {
     let id = entry.type == .audio ? entry.id : TrackEntry.audioTrack(of: entry.id)
-    return clips.lanes.count == 1 ? [id] : [id, ClipTransitionEntry.lane(of: id)]
+    return clips.lanes.count == 1 ? [id] : [id, Document.ClipTransition.lane(of: id)]
   }
 }
 
@@ -231,7 +246,7 @@ extension Lowering {
   private mutating func lower(_ track: TrackEntry, filmEnd: MediaTime?) -> LoweredTrack {
     let style = TrackStyle(
       blendMode: track.blendMode, mask: lower(track.mask), filters: self.filters(track.filters) ?? [])
-    let lanes = track.hasTransitions ? [track.id, ClipTransitionEntry.lane(of: track.id)] : [track.id]
+    let lanes = track.hasTransitions ? [track.id, Document.ClipTransition.lane(of: track.id)] : [track.id]
     var placed: [LoweredClip] = []
     var transitions: [LoweredTransition] = []
     var preceding: PrecedingClip?

@@ -11,7 +11,7 @@ enum TransitionKeys {
     "how long it lasts, more than 0")
 
   static let kind = Key(
-    "kind", Form<TransitionKind.Name>.choice("kind of transition"), default: "`dissolve`", "see below")
+    "kind", Form<Document.TransitionStyle.Kind>.choice("kind of transition"), default: "`dissolve`", "see below")
   static let direction = Key(
     "direction", Form<WipeDirection>.choice("direction"), default: "`left`", kinds: ["wipe", "slide", "push"],
     type: "`left`, `right`, `up`, `down`; for `wipe` also `up-left`, `up-right`, `down-left`, `down-right`",
@@ -21,8 +21,9 @@ enum TransitionKeys {
     "fade: the colour between both pictures; solid")
   static let center = Key(
     "center",
-    Form<(x: Double, y: Double)>("`[x, y]`", .tuple(.number(0...1), .number(0...1))) { $0.center($1) },
-    default: "`[0.5, 0.5]`", kinds: ["circle"],
+    Form<Document.TransitionStyle.Center>(
+      "`[x, y]`", .tuple(.number(0...1), .number(0...1)), write: { [.decimal($0.x), .decimal($0.y)] }
+    ) { $0.center($1) }, default: "`[0.5, 0.5]`", kinds: ["circle"],
     "circle: its centre, in parts of the frame's width and height, each 0 to 1")
   static let softness = Key(
     "softness", .number(0...1), default: "0", kinds: ["wipe", "circle", "luma"],
@@ -47,12 +48,16 @@ enum TransitionKeys {
     "how the progress follows the time: a name of CSS, or a cubic Bézier curve as in CSS, with `x1` and `x2` from 0 to "
       + "1 and `y1` and `y2` from -10 to 10; `hold` shows A until the end. The progress is limited to 0 to 1")
 
-  static let style: [any DeclaredKey] = [
-    kind, direction, color, center, softness, matte, invert, name, parameters, metadata, easing,
+  static let styleProperties: [Property<Document.TransitionStyle>] = [
+    kind.of(\.kind), direction.of(\.direction), color.of(\.color), center.of(\.center), softness.of(\.softness),
+    matte.of(\.matte), invert.of(\.invert), name.of(\.name), parameters.of(\.parameters), metadata.of(list: \.metadata),
+    easing.of(\.easing),
   ]
+  static let style: [any DeclaredKey] = Array(styleProperties)
 
+  static let standardKind = TransitionKind.Name.dissolve.rawValue
   private static let kinds = KindKey(
-    name: "kind", standard: "dissolve", names: TransitionKind.Name.allCases.map(\.rawValue)
+    name: "kind", standard: standardKind, names: TransitionKind.Name.allCases.map(\.rawValue)
   ) { key, kind in
     let nouns = key.kinds.count == 1 ? "the kind '\(key.kinds[0])'" : "the kinds \(list(key.kinds))"
     return "'\(key.name)' is for transitions of \(nouns); this one is '\(kind)'"
@@ -63,11 +68,15 @@ enum TransitionKeys {
     then: .has("direction", among: SlideDirection.allCases.map(\.rawValue)))
 
   /// Between tracks.
+  static let properties: [Property<Document.Transition>] =
+    [from.of(\.from), to.of(\.to), over.of(\.over)] + styleProperties.map { $0.within(\.style) }
   static let table = ObjectTable(
-    name: "transition", noun: "a transition", keys: [from, to, over] + style, kind: kinds, restrictions: [straight])
+    name: "transition", noun: "a transition", keys: Array(properties), kind: kinds, restrictions: [straight])
   /// Between clips.
+  static let clipProperties: [Property<Document.ClipTransition>] =
+    [duration.of(\.duration)] + styleProperties.map { $0.within(\.style) }
   static let clipTable = ObjectTable(
-    name: "clipTransition", noun: "a transition", keys: [duration] + style, instead: ClipTransitionEntry.instead,
+    name: "clipTransition", noun: "a transition", keys: Array(clipProperties), instead: Document.ClipTransition.instead,
     kind: kinds, restrictions: [straight])
   /// Between clips of an audio track.
   static let audioTable = ObjectTable(
@@ -78,7 +87,7 @@ enum TransitionKeys {
         "kind",
         .choice("kind of transition of an audio track", among: [TransitionKind.Name.dissolve.rawValue]),
         default: "`dissolve`", ""),
-    ], instead: ClipTransitionEntry.instead)
+    ], instead: Document.ClipTransition.instead)
 
   /// The kinds that need no key of their own, by their names alone.
   private static let plainKinds = TransitionKind.Name.allCases.map(\.rawValue).filter { kind in
@@ -92,16 +101,22 @@ enum TransitionKeys {
 enum CompositorKeys {
   static let name = Key(
     required: "name",
-    Form<String>("string", .pattern("^[A-Za-z0-9._-]{1,40}$")) { $0.compositorName($1) },
+    Form<String>("string", .pattern("^[A-Za-z0-9._-]{1,40}$"), write: JSONValue.text) { $0.compositorName($1) },
     "1 to 40 ASCII letters, digits and `-`, `_`, `.`")
   static let parameters = Key(
-    "parameters", Form<String>("object", ["type": "object"]) { $0.parameters($1) }, default: "`{}`",
+    "parameters",
+    Form<String>("object", ["type": "object"], write: JSONValue.parameters) { $0.parameters($1) }, default: "`{}`",
     "what the compositor is given, at most \(CompositorEntry.greatestParameters) bytes")
   static let metadata = Key(
     "metadata",
-    Form<[TrackID]>("array of strings", ["type": "array", "items": ["type": "string"]]) { reader, value in
+    Form<[TrackID]>(
+      "array of strings", ["type": "array", "items": ["type": "string"]], write: { .array($0) }
+    ) { reader, value in
       reader.items(value, "the names of metadata tracks").compactMap { reader.metadataReference($0) }
     }, "the [metadata tracks](#metadata-tracks) whose values the compositor is given")
 
-  static let table = ObjectTable(name: "compositor", noun: "a compositor", keys: [name, parameters, metadata])
+  static let properties: [Property<Document.Compositor>] = [
+    name.of(\.name), parameters.of(\.parameters), metadata.of(list: \.metadata),
+  ]
+  static let table = ObjectTable(name: "compositor", noun: "a compositor", keys: Array(properties))
 }

@@ -1,24 +1,8 @@
 import CompositionModel
 
-/// A transition from one track to another as written.
-struct TransitionEntry: Sendable {
-  var from: TrackID
-  var to: TrackID
-  var over: WrittenRange
-  var style: TransitionStyleEntry
-  var pointer: JSONPointer
-}
-
-/// What a transition looks like, as written.
-struct TransitionStyleEntry: Sendable {
-  var style = TransitionStyle.dissolve
-  /// The still picture of a luma transition. Nil if the document gives none, or one that it does not declare.
-  var matte: AssetID?
-}
-
 extension DocumentReader {
   /// Reads a transition. Nil and a problem if it cannot be used.
-  mutating func transition(_ value: JSONValue) -> TransitionEntry? {
+  mutating func transition(_ value: JSONValue) -> Document.Transition? {
     guard let fields = fields(value, TransitionKeys.table) else { return nil }
     let style = transitionStyle(fields)
     let from = videoTrack(fields["from"])
@@ -29,39 +13,34 @@ extension DocumentReader {
       problems.add(fields.pointer.key("to"), "a transition goes from one track to another; both are '\(to.shortened)'")
       return nil
     }
-    return TransitionEntry(from: from, to: to, over: over, style: style, pointer: fields.pointer)
+    var transition = Document.Transition(from: from, to: to, over: over, style: style)
+    transition.pointer = fields.pointer
+    return transition
   }
 
   /// Reads what a transition looks like. What is wrong has its default.
-  mutating func transitionStyle(_ fields: Fields) -> TransitionStyleEntry {
-    var entry = TransitionStyleEntry()
-    entry.style.easing = read(fields, TransitionKeys.easing) ?? .linear
-    var name = TransitionKind.Name.dissolve
-    if fields.has("kind") {
-      guard let known = read(fields, TransitionKeys.kind) else { return entry }
-      name = known
+  mutating func transitionStyle(_ fields: Fields) -> Document.TransitionStyle {
+    var style = Document.TransitionStyle()
+    style.kind = read(fields, TransitionKeys.kind)
+    // Of an unknown kind no key is read.
+    let kind = fields.has("kind") ? style.kind?.rawValue : TransitionKeys.standardKind
+    // The direction of what slides is none of a diagonal.
+    let isStraight = kind == "slide" || kind == "push"
+    read(fields, TransitionKeys.styleProperties, into: &style) { key in
+      key.name != "kind" && (key.kinds.isEmpty || kind.map(key.kinds.contains) ?? false)
+        && !(isStraight && key.name == "direction")
     }
-    let softness = read(fields, TransitionKeys.softness) ?? 0
-    switch name {
-    case .dissolve: entry.style.kind = .dissolve
-    case .fade: entry.style.kind = .fade(through: read(fields, TransitionKeys.color) ?? .black)
-    case .wipe: entry.style.kind = .wipe(read(fields, TransitionKeys.direction) ?? .left, softness: softness)
-    case .slide: entry.style.kind = .slide(choice(fields["direction"], "direction") ?? .left)
-    case .push: entry.style.kind = .push(choice(fields["direction"], "direction") ?? .left)
-    case .circle:
-      let (x, y) = read(fields, TransitionKeys.center) ?? (0.5, 0.5)
-      entry.style.kind = .circle(x: x, y: y, softness: softness)
-    case .luma:
-      entry.style.kind = .luma(softness: softness, isInverted: read(fields, TransitionKeys.invert) ?? false)
-      entry.matte = read(fields, TransitionKeys.matte)
-    case .custom:
-      if let compositor = compositor(fields) { entry.style.kind = .custom(compositor) }
+    if isStraight, let value = fields["direction"] {
+      style.direction = Form<SlideDirection>.choice("direction").read(&self, value)
+        .flatMap { WipeDirection(rawValue: $0.rawValue) }
     }
-    return entry
+    // A compositor whose parameters cannot be read is none.
+    if fields.has("parameters"), style.parameters == nil { style.name = nil }
+    return style
   }
 
   /// A point in parts of the frame's width and height.
-  mutating func center(_ value: JSONValue) -> (x: Double, y: Double)? {
+  mutating func center(_ value: JSONValue) -> Document.TransitionStyle.Center? {
     guard case .array(let items) = value.content, items.count == 2 else {
       problems.addShape(
         value.pointer,
@@ -71,7 +50,7 @@ extension DocumentReader {
     }
     let (x, y) = (number(items[0], in: 0...1), number(items[1], in: 0...1))
     guard let x, let y else { return nil }
-    return (x, y)
+    return Document.TransitionStyle.Center(x: x, y: y)
   }
 }
 
@@ -80,7 +59,7 @@ struct LoweredTransition {
   /// Tracks of the composition.
   var from: TrackID
   var to: TrackID
-  var style: TransitionStyleEntry
+  var style: Document.TransitionStyle
   var range: MediaTimeRange
   var pointer: JSONPointer
 }
@@ -115,7 +94,7 @@ extension Lowering {
   }
 
   /// Reports the matte of a luma transition that is not a still picture.
-  mutating func checkMatte(_ style: TransitionStyleEntry, at pointer: JSONPointer) {
+  mutating func checkMatte(_ style: Document.TransitionStyle, at pointer: JSONPointer) {
     guard let id = style.matte, let asset = assets[id] else { return }
     guard let video = asset.defaultTrack(.video)?.video else {
       problems.add(pointer.key("matte"), "'\(id)' has no picture; a matte is a still picture")

@@ -47,7 +47,7 @@ extension OverlayContent {
   fileprivate var text: StyledText? { if case .text(let text) = self { text } else { nil } }
 }
 
-extension Document {
+extension ExaminedDocument {
   /// The warnings about texts that are not whole within the frame.
   /// - Parameters:
   ///   - edit: The edit of this document.

@@ -1,21 +1,25 @@
 import CompositionModel
 
-/// `videoComposition` as written.
+/// `videoComposition` as the document means it.
 struct VideoCompositionEntry: Sendable {
-  var renderSize: PixelSize?
-  /// More than 0, at most 1.
-  var scale: Rational = .one
-  var frameDuration: MediaTime?
-  var background: Color = .black
-  var transitions: [TransitionEntry] = []
+  fileprivate(set) var written = Document.VideoComposition()
   /// Nil if the instructions are to be derived.
-  var instructions: [InstructionEntry]?
-  var overlays: [OverlayEntry] = []
-  var filters: [FilterEntry] = []
+  fileprivate(set) var instructions: [InstructionEntry]?
+  fileprivate(set) var overlays: [OverlayEntry] = []
+  let pointer: JSONPointer
+
+  var renderSize: PixelSize? { written.renderSize }
+  var scale: Rational { written.scale ?? .one }
+  /// That of `frameRate`, if that is written.
+  var frameDuration: MediaTime? {
+    written.frameDuration ?? written.frameRate.flatMap { try? MediaTime(.one / $0) }  // It was checked when it was read.
+  }
+  var background: Color { written.background ?? .black }
+  var transitions: [Document.Transition] { written.transitions }
+  var filters: [Document.Filter] { written.filters }
   /// Nil: the first clip's.
-  var color: ColourTags?
-  var toneMapping: ToneMapping?
-  var pointer: JSONPointer
+  var color: ColourTags? { written.color }
+  var toneMapping: ToneMapping? { written.toneMapping }
 
   static let instead = [
     "fps": "did you mean 'frameRate'?", "size": "did you mean 'renderSize'?",
@@ -82,21 +86,19 @@ extension DocumentReader {
           ("'export'", ExportKeys.table.keyNames), ("'video' of 'export'", VideoKeys.table.keyNames),
         ])
     else { return entry }
-    entry.renderSize = read(fields, VideoCompositionKeys.renderSize)
-    if let scale = read(fields, VideoCompositionKeys.scale) { entry.scale = scale }
-    entry.frameDuration =
-      read(fields, VideoCompositionKeys.frameDuration) ?? frameDuration(ofRate: fields["frameRate"])
+    // Of the two the duration counts, if it can be read. Overlays are read with it.
+    let rates = [VideoCompositionKeys.frameDuration.name, VideoCompositionKeys.frameRate.name]
+    entry.written.frameDuration = read(fields, VideoCompositionKeys.frameDuration)
+    if entry.written.frameDuration == nil { entry.written.frameRate = read(fields, VideoCompositionKeys.frameRate) }
     frameDuration = entry.frameDuration
-    entry.background = read(fields, VideoCompositionKeys.background) ?? .black
-    entry.transitions = (read(fields, VideoCompositionKeys.transitions) ?? []).compactMap { transition($0) }
+    read(fields, VideoCompositionKeys.properties, into: &entry.written) { !rates.contains($0.name) }
     if let written = fields["instructions"] {
-      let items = read(fields, VideoCompositionKeys.instructions) ?? []
+      let items = items(written, "instructions")
       if case .array = written.content { entry.instructions = items.map { instruction($0) } }
     }
-    entry.filters = read(fields, VideoCompositionKeys.filters) ?? []
-    entry.color = read(fields, VideoCompositionKeys.color)
-    entry.toneMapping = read(fields, VideoCompositionKeys.toneMapping)
-    entry.overlays = (read(fields, VideoCompositionKeys.overlays) ?? []).compactMap { overlay($0) }
+    entry.overlays = items(fields["overlays"], "overlays").compactMap { overlay($0) }
+    entry.written.instructions = entry.instructions?.map(\.written)
+    entry.written.overlays = entry.overlays.map(\.written)
     return entry
   }
 
@@ -134,11 +136,11 @@ extension DocumentReader {
     return nil
   }
 
-  /// The duration of a frame, from the frames a second.
-  private mutating func frameDuration(ofRate value: JSONValue?) -> MediaTime? {
-    guard let value, var rate = rational(value, in: VideoCompositionEntry.frameRates) else { return nil }
+  /// Frames a second.
+  fileprivate mutating func frameRate(_ value: JSONValue) -> Rational? {
+    guard var rate = rational(value, in: VideoCompositionEntry.frameRates) else { return nil }
     if case .number = value.content { rate = StandardRate.meant(by: rate) }
-    if let duration = try? MediaTime(.one / rate), duration.isPlace { return duration }
+    if let duration = try? MediaTime(.one / rate), duration.isPlace { return rate }
     problems.add(value.pointer, "\(value.shown) has too many digits to be kept exactly; write it as a fraction")
     return nil
   }
@@ -149,6 +151,14 @@ extension DocumentReader {
     if color.alpha == 255 { return color }
     problems.addShape(value.pointer, "\(value.shown) is transparent; a background is solid: \"#rrggbb\"")
     return nil
+  }
+}
+
+extension Form where Value == Rational {
+  /// Frames a second. A decimal number may mean one of NTSC's rates, so only whole numbers are written as numbers.
+  static var frameRate: Form {
+    let rational = Form.rational(VideoCompositionEntry.frameRates)
+    return Form(rational.type, rational.schema, write: rational.write) { $0.frameRate($1) }
   }
 }
 
@@ -224,7 +234,7 @@ extension Lowering {
     format.size = renderSize(formats, pixelFormat)
     if let size = format.size { format.colour = filmColour(first, size: size) }
     format.stored = format.size.flatMap { outputSize($0, pixelFormat) } ?? format.size
-    format.stored = format.stored?.stored(with: written.pixelAspect, as: pixelFormat)
+    format.stored = format.stored?.stored(with: written.shape, as: pixelFormat)
     if let size = format.stored, !document.export.video.isNone,
       let reason = videoCodec.definition.problem(with: size, pixelFormat)
     {

@@ -29,7 +29,7 @@ import Testing
   }
 
   /// Media for any example: of the kind that a path's extension names, an hour long.
-  private func assets(of document: Document) throws -> [AssetID: AssetDescription] {
+  private func assets(of document: ExaminedDocument) throws -> [AssetID: AssetDescription] {
     let hour = MediaTime(seconds: 3600)
     var assets: [AssetID: AssetDescription] = [:]
     for (id, path, _) in document.assetPaths {

@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  private func assets(of document: Document) throws -> [AssetID: AssetDescription] {
+  private func assets(of document: ExaminedDocument) throws -> [AssetID: AssetDescription] {
     var assets: [AssetID: AssetDescription] = [:]
     for (id, path, _) in document.assetPaths {
       switch path.split(separator: ".").last {

@@ -15,7 +15,7 @@ import Testing
     ("9223372036854775807", "9223372036854775807"),
   ])
   func `every notation is read exactly`(_ text: String, _ expected: String) throws {
-    #expect(try WrittenTime(text: text).resolved(frameDuration: frame) == (try at(expected)))
+    #expect(try Document.Time(text: text).resolved(frameDuration: frame) == (try at(expected)))
   }
 
   @Test(arguments: [
@@ -23,7 +23,7 @@ import Testing
     ("1.0000000000000000000000000", "1"), ("0.033366666", "16683333/500000000"),
   ])
   func `JSON numbers are read exactly and never as doubles`(_ text: String, _ expected: String) throws {
-    #expect(try WrittenTime(number: text).resolved(frameDuration: frame) == (try at(expected)))
+    #expect(try Document.Time(number: text).resolved(frameDuration: frame) == (try at(expected)))
   }
 
   @Test(arguments: [
@@ -32,7 +32,7 @@ import Testing
     "1:2", "1:60", "1:02:60", "1:2:03", ":30", "1:", "1:2:3:4", "1:30.5:10", "٣", "1e3", "1f0", "0x10", "-", "1 ",
   ])
   func `what is no time is refused`(_ text: String) {
-    #expect(throws: TimeNotationError.notATime) { try WrittenTime(text: text) }
+    #expect(throws: TimeNotationError.notATime) { try Document.Time(text: text) }
   }
 
   @Test(arguments: [
@@ -40,7 +40,7 @@ import Testing
     "99999999999999999999999999999999999999999999999", "1/99999999999999999999999999999999999999999999999",
   ])
   func `times that do not fit are refused and not rounded`(_ text: String) {
-    #expect(throws: TimeNotationError.tooPrecise) { try WrittenTime(text: text) }
+    #expect(throws: TimeNotationError.tooPrecise) { try Document.Time(text: text) }
   }
 
   @Test func `huge numbers are refused`() {
@@ -48,7 +48,7 @@ import Testing
       "1e400", "1e-400", "1e999999999", "1e9223372036854775807", "1e-9223372036854775808",
       String(repeating: "9", count: 100_000),
     ] {
-      #expect(throws: TimeNotationError.tooPrecise) { try WrittenTime(number: number) }
+      #expect(throws: TimeNotationError.tooPrecise) { try Document.Time(number: number) }
     }
   }
 
@@ -58,16 +58,16 @@ import Testing
     ("3..3", "3", "3"),
   ])
   func `ranges are read with any time on either side`(_ text: String, _ start: String, _ end: String) throws {
-    #expect(try WrittenRange(text: text).resolved(frameDuration: frame) == (try spanning(start, end)))
+    #expect(try Document.TimeRange(text: text).resolved(frameDuration: frame) == (try spanning(start, end)))
   }
 
   @Test(arguments: ["", "4", "4..", "..9", "4...9", "4-9", "4+", "+5", "4..9..10", "4+5+6", "4 .. 9", "a..b"])
   func `what is no range is refused`(_ text: String) {
-    #expect(throws: TimeNotationError.self) { try WrittenRange(text: text) }
+    #expect(throws: TimeNotationError.self) { try Document.TimeRange(text: text) }
   }
 
   @Test(arguments: ["9..4", "4+-5", "90f..1"])
   func `ranges that end before they start are not resolved`(_ text: String) throws {
-    #expect(try WrittenRange(text: text).resolved(frameDuration: frame) == nil)
+    #expect(try Document.TimeRange(text: text).resolved(frameDuration: frame) == nil)
   }
 }

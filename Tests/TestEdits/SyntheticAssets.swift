@@ -1,5 +1,5 @@
 package import CompositionModel
-import EditDocument
+package import EditDocument
 
 /// Descriptions of media without files.
 package enum SyntheticAssets {
@@ -83,8 +83,35 @@ package func documentText(tracks: String, _ others: String = "", export: String 
 /// The edit of a document's text.
 package func lowered(_ text: String, assets: [AssetID: AssetDescription]? = nil, output: String? = nil) throws -> Edit {
   try TestedDocuments.keep(text)
-  return try Document.parse(Array(text.utf8), output: output).lower(
-    assets: try assets ?? standardAssets(), output: output)
+  let document = try Document.parse(Array(text.utf8), output: output)
+  let assets = try assets ?? standardAssets()
+  let edit = try document.lower(assets: assets, output: output)
+  try checkRewriting(of: document.written, edit, assets: assets, output: output)
+  return edit
+}
+
+/// A document that is not the same once it is written and read again.
+package struct RewritingError: Error, CustomStringConvertible {
+  package var description: String
+}
+
+/// Throws if a document does not equal what is read of its JSON, or if that means another edit.
+package func checkRewriting(
+  of document: Document, _ edit: Edit, assets: [AssetID: AssetDescription], output: String?
+) throws {
+  let json = try document.json
+  let rewritten: ExaminedDocument
+  let other: Edit
+  do {
+    rewritten = try Document.parse(Array(json.utf8), output: output)
+    other = try rewritten.lower(assets: assets, output: output)
+  } catch {
+    throw RewritingError(description: "the rewritten document cannot be lowered: \(error)\n\(json)")
+  }
+  if rewritten.written != document {
+    throw RewritingError(description: "the rewritten document is another: \(json)\n\(try rewritten.written.json)")
+  }
+  if other != edit { throw RewritingError(description: "the rewritten document means another edit: \(json)") }
 }
 
 /// Every problem of a text and its media, as `sheaf check` reports them.

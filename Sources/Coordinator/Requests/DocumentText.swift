@@ -5,7 +5,7 @@ import Synchronization
 /// A document as its author has written it. It is read when it is needed first, and once, whoever has a copy.
 struct DocumentText: Sendable {
   final class Reading: Sendable {
-    let result = Mutex<Result<Document, DocumentError>?>(nil)
+    let result = Mutex<Result<ExaminedDocument, DocumentError>?>(nil)
   }
 
   let text: String
@@ -20,7 +20,7 @@ struct DocumentText: Sendable {
   }
 
   /// Throws only if the text is not a JSON object; the document has its other problems. Takes some time for a long one.
-  func read() throws(DocumentError) -> Document {
+  func read() throws(DocumentError) -> ExaminedDocument {
     let read = reading.result.withLock { result in
       if let result { return result }
       let new = Result { () throws(DocumentError) in try Document.examine([UInt8](text.utf8), output: output) }

@@ -116,7 +116,7 @@ enum FontTasks {
 
   /// The files of captions that the request's film draws.
   private static func captions(
-    of document: Document, _ request: JobRequest
+    of document: ExaminedDocument, _ request: JobRequest
   ) throws -> [(task: FontTaskCaptions, file: Content)] {
     let files = Dictionary(try request.files().map { ($0.digest.hex, $0) }) { first, _ in first }
     return document.drawnCaptions.compactMap { drawn in

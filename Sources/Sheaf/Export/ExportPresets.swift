@@ -64,7 +64,7 @@ extension Edit {
     }
   }
 
-  private func examined(_ preset: PresetChoice) throws(DocumentError) -> Document {
+  private func examined(_ preset: PresetChoice) throws(DocumentError) -> ExaminedDocument {
     try Document.examine(document(), preset: preset)
   }
 

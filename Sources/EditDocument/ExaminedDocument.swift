@@ -1,28 +1,32 @@
 public import CompositionModel
 
-/// An edit as its author wrote it: the JSON document of `docs/document.md`, read but not yet compared with its media.
+/// A document that was read, but not yet compared with its media: the document, its problems, and what follows from its
+/// parts together.
 ///
-/// Each section of the document has a file here, with the section's keys, its entry (the section as written), its
-/// reader and its lowering. To add a key:
+/// Each section of the document has a file here, with the section's reader and its lowering, and one in `Model` with its
+/// Swift type. To add a key:
 ///
-/// 1. Declare it in the section's table (`…Tables.swift`), with its form, default and meaning: the reader's checks,
-///    the JSON Schema and the row of the reference follow. Take it out of `notYet` if it is there.
-/// 2. Add a property to the section's entry, read it in the `DocumentReader` extension with `read(fields, key)`, and
-///    lower it, with its problems, in the `Lowering` extension.
-/// 3. Test it.
-/// 4. `make reference` writes its row in `docs/document.md` and `docs/document.schema.json`; show it in an example.
+/// 1. Add a property to the type of its object (`Model`).
+/// 2. Declare the key in the object's table (`…Tables.swift`), with its form, default and meaning, and bind it to the
+///    property: the reader with its checks, the writer, the JSON Schema and the row of the reference follow. Take it out
+///    of `notYet` if it is there.
+/// 3. Lower it, with its problems, in the section's `Lowering` extension.
+/// 4. Test it. `make reference` writes its row in `docs/document.md` and `docs/document.schema.json`; show it in an
+///    example.
 ///
-/// A key that no property of the model carries yet needs one that does.
-public struct Document: Sendable {
+/// A key that no property of the model of compositions carries yet needs one that does.
+public struct ExaminedDocument: Sendable {
   /// The problems that were found while reading. Empty in a document that `parse` returned.
   public let problems: [Problem]
+  /// As it is written. What is wrong is left out.
+  public let written: Document
 
   let assets: [AssetEntry]
   /// Those that something in the document refers to.
   let usedAssets: Set<AssetID>
   let tracks: [TrackEntry]
   let subtitleTracks: [SubtitleTrackEntry]
-  let metadataTracks: [MetadataTrackEntry]
+  let metadataTracks: [Document.MetadataTrack]
   /// Those that something in the document refers to.
   let usedMetadataTracks: Set<TrackID>
   /// No problem makes the time of a clip uncertain.
@@ -33,43 +37,6 @@ public struct Document: Sendable {
   var export: ExportEntry
   let placeholders: [Placeholder]
   let problemList: ProblemList
-
-  static let instead = [
-    "clips": "clips are listed in a track of 'tracks'", "version": "did you mean 'sheaf'?",
-    "output": "did you mean 'export'?", "subtitles": "did you mean 'captions'?",
-    "audio": "did you mean 'audioMix'?", "fps": "'frameRate' is a key of 'videoComposition'",
-  ]
-
-  /// Reads a document. Throws every problem that can be found without its media.
-  /// - Parameter output: as in `examine`.
-  public static func parse(_ bytes: [UInt8], output: String? = nil) throws(DocumentError) -> Document {
-    let document = try examine(bytes, output: output)
-    guard document.problems.isEmpty else { throw DocumentError(problems: document.problems) }
-    return document
-  }
-
-  /// Reads a document as far as possible and keeps its problems, so that `lower` can report them together with the
-  /// problems that depend on its media. Throws only if the bytes are not a JSON object.
-  /// - Parameters:
-  ///   - output: the path that the command line gives, with which the document will be lowered. Its container has the
-  ///     codecs that settings without one are for.
-  ///   - preset: takes the place of the document's preset. Nil: the document's.
-  public static func examine(
-    _ bytes: [UInt8], output: String? = nil, preset: PresetChoice? = nil
-  ) throws(DocumentError) -> Document {
-    let root: (value: JSONValue, duplicates: [JSONReader.Duplicate])
-    do {
-      root = try JSONReader.read(bytes)
-    } catch {
-      throw DocumentError(problems: [error.problem])
-    }
-    var reader = DocumentReader(output: output, preset: preset)
-    for duplicate in root.duplicates { reader.problems.add(duplicate.pointer, JSONReader.duplicateKey) }
-    guard let document = reader.document(root.value) else {
-      throw DocumentError(problems: reader.problems.problems)
-    }
-    return document
-  }
 
   /// The files that the document names, in its order. `path` is as written; a relative path is relative to the
   /// document. `pointer` is its place, for a problem with the file.
@@ -131,9 +98,42 @@ public struct Document: Sendable {
   }
 }
 
+extension Document {
+  /// Reads a document. Throws every problem that can be found without its media.
+  /// - Parameter output: as in `examine`.
+  public static func parse(_ bytes: [UInt8], output: String? = nil) throws(DocumentError) -> ExaminedDocument {
+    let document = try examine(bytes, output: output)
+    guard document.problems.isEmpty else { throw DocumentError(problems: document.problems) }
+    return document
+  }
+
+  /// Reads a document as far as possible and keeps its problems, so that `lower` can report them together with the
+  /// problems that depend on its media. Throws only if the bytes are not a JSON object.
+  /// - Parameters:
+  ///   - output: the path that the command line gives, with which the document will be lowered. Its container has the
+  ///     codecs that settings without one are for.
+  ///   - preset: takes the place of the document's preset. Nil: the document's.
+  public static func examine(
+    _ bytes: [UInt8], output: String? = nil, preset: PresetChoice? = nil
+  ) throws(DocumentError) -> ExaminedDocument {
+    let root: (value: JSONValue, duplicates: [JSONReader.Duplicate])
+    do {
+      root = try JSONReader.read(bytes)
+    } catch {
+      throw DocumentError(problems: [error.problem])
+    }
+    var reader = DocumentReader(output: output, preset: preset)
+    for duplicate in root.duplicates { reader.problems.add(duplicate.pointer, JSONReader.duplicateKey) }
+    guard let document = reader.document(root.value) else {
+      throw DocumentError(problems: reader.problems.problems)
+    }
+    return document
+  }
+}
+
 extension DocumentReader {
   /// Reads the whole document. Nil if it is not an object.
-  mutating func document(_ value: JSONValue) -> Document? {
+  mutating func document(_ value: JSONValue) -> ExaminedDocument? {
     guard
       let fields = fields(
         value, DocumentKeys.table,
@@ -142,10 +142,11 @@ extension DocumentReader {
           ("'video' of 'export'", VideoKeys.table.keyNames),
         ])
     else { return nil }
+    var written = Document()
     _ = read(fields, DocumentKeys.version)
-    _ = read(fields, DocumentKeys.schema)
+    written.schema = read(fields, DocumentKeys.schema)
     let assets = assets(fields["assets"])
-    let (tracks, subtitleTracks) = tracks(fields["tracks"])
+    let (tracks, subtitleTracks, writtenTracks) = tracks(fields["tracks"])
     let metadataTracks = metadataTracks
     let timesAreKnown = fields.has("tracks") && names.tracksAreKnown && tracks.allSatisfy(\.timesAreKnown)
     let videoComposition = videoComposition(fields["videoComposition"], at: fields.pointer.key("videoComposition"))
@@ -153,8 +154,14 @@ extension DocumentReader {
     let captions = captions(fields["captions"])
     let export = export(fields["export"], at: fields.pointer.key("export"))
     checkMetadataUses(metadataTracks)
-    return Document(
-      problems: problems.problems, assets: assets + fontFiles, usedAssets: names.usedAssets, tracks: tracks,
+    written.assets = Dictionary(assets.map { ($0.id, $0.path) }) { first, _ in first }
+    written.tracks = writtenTracks
+    written.videoComposition = videoComposition.written
+    written.audioMix = audioMix.written
+    written.captions = captions.map(\.written)
+    written.export = export.written
+    return ExaminedDocument(
+      problems: problems.problems, written: written, assets: assets + fontFiles, usedAssets: names.usedAssets, tracks: tracks,
       subtitleTracks: subtitleTracks, metadataTracks: metadataTracks,
       usedMetadataTracks: Set(metadataUses.map(\.track)), timesAreKnown: timesAreKnown,
       videoComposition: videoComposition, audioMix: audioMix, captions: captions, export: export,

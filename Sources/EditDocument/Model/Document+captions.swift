@@ -1,0 +1,55 @@
+public import CompositionModel
+
+extension Document {
+  /// Captions of a file, or of a movie's text track, that are drawn over the film or carried as a track of the output.
+  /// What is nil has its default.
+  public struct Captions: Hashable, Sendable {
+    /// An asset with a text track.
+    public var asset: AssetID
+    /// Nil: they are drawn.
+    public var `as`: Use?
+    /// The part that is used, on the asset's timeline. Nil: all of it.
+    public var use: TimeRange?
+    /// When `use` starts, or without it the asset's time 0; may be negative. Nil: 0.
+    public var at: Time?
+
+    // Of captions that are drawn. A file with styles of its own, such as ASS, takes none of these.
+
+    /// The font family. Nil: `sans-serif`.
+    public var font: String?
+    public var bold: Bool?
+    public var italic: Bool?
+    /// The height of a line's letters in pixels. Nil: an eighteenth of the frame's height.
+    public var size: Double?
+    /// Nil: white.
+    public var color: Color?
+    /// The outline's width in pixels. Nil: 1/360 of the frame's height.
+    public var outline: Double?
+    /// Nil: black.
+    public var outlineColor: Color?
+    /// Nil: at the bottom.
+    public var anchor: Anchor?
+    /// Pixels between them and the frame's edges. Nil: 1/27 of the frame's height.
+    public var margin: Int?
+    /// Those at the left and at the right. Nil: as `margin`.
+    public var sideMargin: Int?
+
+    // Of a track of the output:
+
+    /// Three letters of ISO 639-2, such as `eng`.
+    public var language: String?
+    /// For people, at most 200 characters.
+    public var title: String?
+    /// Whether players show it without being asked. Nil: they do not.
+    public var `default`: Bool?
+
+    public init(_ asset: AssetID, as use: Use? = nil) {
+      self.asset = asset
+      self.as = use
+    }
+
+    public enum Use: String, Hashable, Sendable, CaseIterable {
+      case picture, track
+    }
+  }
+}

@@ -1,0 +1,105 @@
+public import CompositionModel
+
+extension Document {
+  /// A clip of a track of pictures or of sound: a part of an asset in the film. What is nil has its default. The
+  /// properties have the names of the keys in a document.
+  public struct Clip: Hashable, Sendable {
+    /// A name of the document's assets; the clip uses its default track of the type of the clip's track.
+    public var asset: AssetID
+    /// The part of the asset, on the asset's timeline. Nil: all of it.
+    public var use: TimeRange?
+    /// When it starts. Nil: at the end of the clip before it on its track, or where the transition from that one starts.
+    public var at: Time?
+    /// How long it lasts. If it differs from the length of `use`, the speed is changed. Nil: the length of `use`.
+    public var duration: Time?
+    /// In place of `duration`. Nil: 1.
+    public var speed: Speed?
+    /// Whether it plays backwards. Nil: forwards.
+    public var reverse: Bool?
+    /// In place of `use` and `speed`: the time of the asset whose picture is shown all the time.
+    public var freeze: Time?
+    /// Whether its sound is in the output, of a clip of a video track with sound. Nil: it is kept.
+    public var sound: ClipSound?
+    /// When it ends at the latest.
+    public var until: End?
+    /// Whether `use` plays again and again, until `until` or for `duration`. Nil: it does not.
+    public var loop: Bool?
+    /// How the clip before it on its track gives way to it. Nil: a cut.
+    public var transition: ClipTransition?
+
+    /// What happens to the pitch of its sound if its speed is changed. Nil: that of its track.
+    public var pitch: PitchAlgorithm?
+    /// Which of the asset's audio tracks is heard, from 0. Nil: the first that the file enables.
+    public var track: Int?
+    /// In place of `track`: the first audio track in this language, by its code of ISO 639-2.
+    public var language: String?
+    /// The speakers that the channels of its sound are for. Nil: as the file says.
+    public var layout: SpeakerLayout?
+    /// From -1, the left speakers, to 1, the right ones; ramps are on the clip's own time. Nil: 0.
+    public var pan: Level?
+    /// Applied to its sound, in order.
+    public var audioFilters: [AudioFilter] = []
+
+    /// How its picture is fitted into a frame of another size. Nil: `contain`.
+    public var fit: Fit?
+    /// The part of the picture that is shown. Nil: all of it.
+    public var crop: Rectangle?
+    /// The rectangle of the film into which the picture is fitted. Nil: the whole frame.
+    public var frame: Rectangle?
+    public var transform: Transform?
+    /// 0 to 1. Nil: 1.
+    public var opacity: Double?
+    /// Nil: that of its track.
+    public var blendMode: Blending?
+    /// Nil: that of its track.
+    public var mask: Mask?
+    /// On the clip's own time.
+    public var ramps: [LayerRamp] = []
+    /// Applied in order; their ramps are on the clip's own time.
+    public var filters: [Filter] = []
+    /// Nil: `auto`.
+    public var deinterlace: Deinterlace?
+    /// How the colours of a picture with transparency are stored. Nil: straight.
+    public var alpha: AlphaMode?
+
+    public init(_ asset: AssetID, use: TimeRange? = nil, at: Time? = nil) {
+      self.asset = asset
+      self.use = use
+      self.at = at
+    }
+
+    /// When a clip ends at the latest.
+    public enum End: Hashable, Sendable {
+      /// At the end of all other clips: `"end"`.
+      case film
+      /// On the film's timeline.
+      case time(Time)
+    }
+
+    /// How fast a clip plays.
+    public enum Speed: Hashable, Sendable {
+      /// Seconds of the asset a second of the film, 1/100 to 100.
+      case constant(Rational)
+      case points([SpeedPoint])
+    }
+  }
+
+  /// What becomes of the sound of a clip of a video track.
+  public enum ClipSound: String, Hashable, Sendable, CaseIterable {
+    case keep, drop
+  }
+
+  /// A speed from a time of the clip on, to which it goes linearly from the one before.
+  public struct SpeedPoint: Hashable, Sendable {
+    /// On the clip's own time. Nil: 0.
+    public var at: Time?
+    /// Seconds of the asset a second of the film, 0 to 100. 0 is a frozen picture.
+    public var value: Rational
+    @Incidental var pointer = JSONPointer.root
+
+    public init(at: Time? = nil, _ value: Rational) {
+      self.at = at
+      self.value = value
+    }
+  }
+}

@@ -1,0 +1,29 @@
+public import CompositionModel
+
+/// An edit as its author writes it: the JSON document of `docs/document.md` as a Swift value.
+///
+/// Each object of a document is a struct, and each of its keys a property with the key's name; what is nil is not
+/// written. What a document can say in two ways, such as the duration of a transition alone or in an object, is one
+/// value.
+public struct Document: Hashable, Sendable {
+  /// Where an editor finds the language: `$schema`. It has no effect on the film.
+  public var schema: String?
+  /// The paths of files by the names that the document has for them.
+  public var assets: [AssetID: String] = [:]
+  /// The first video track is on top.
+  public var tracks: [Track] = []
+
+  public var videoComposition = VideoComposition()
+  public var audioMix = AudioMix()
+  /// Drawn over the film, or tracks of the output.
+  public var captions: [Captions] = []
+  public var export = Export()
+
+  public init() {}
+
+  static let instead = [
+    "clips": "clips are listed in a track of 'tracks'", "version": "did you mean 'sheaf'?",
+    "output": "did you mean 'export'?", "subtitles": "did you mean 'captions'?",
+    "audio": "did you mean 'audioMix'?", "fps": "'frameRate' is a key of 'videoComposition'",
+  ]
+}
