@@ -14,6 +14,7 @@ let optimised: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))
 let optimisedSwift: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let csv: Target.Dependency = .product(name: "SwiftCSV", package: "SwiftCSV")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nio: [Target.Dependency] = [
   .product(name: "NIOCore", package: "swift-nio"),
@@ -41,6 +42,7 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/swiftcsv/SwiftCSV", from: "0.10.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
@@ -193,7 +195,7 @@ let package = Package(
       dependencies: [
         "Client", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "LocalFarm", "Wire", "ContentStorage",
         "Digest",
-        "Runtime", "SystemSupport", argumentParser, protobuf, unixSignals,
+        "Runtime", "SystemSupport", argumentParser, csv, protobuf, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(

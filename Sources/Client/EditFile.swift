@@ -16,21 +16,26 @@ package struct EditFile: Sendable {
 
   /// As given on the command line; `-` is standard input.
   package let path: String
+  /// With the values that its parameters were given.
   package let bytes: [UInt8]
+  /// As it is written.
+  private let text: [UInt8]
   package let document: ExaminedDocument
   /// The absolute folder that relative paths are relative to.
   private let folder: String
 
   /// Reads a document. Its problems are kept in `document`. Throws with exit code 65 if it cannot be read, or is not a
   /// JSON object.
-  /// - Parameter output: The film's path on the command line, whose container has the codecs that settings without one
-  ///   are for. Nil: the document's.
-  package init(_ path: String, output: String? = nil) throws(CommandFailure) {
+  /// - Parameters:
+  ///   - output: The film's path on the command line, whose container has the codecs that settings without one are for.
+  ///     Nil: the document's.
+  ///   - values: Of the document's parameters, by name.
+  package init(_ path: String, output: String? = nil, values: [ParameterValue] = []) throws(CommandFailure) {
     self.path = path
     if let refusal = AssetFile.refusal(ofURL: path, "a document is a file") { throw CommandFailure(.document, refusal) }
     let limit = Submission.longestDocument
     do throws(SystemError) {
-      bytes = try OpenFile.contents(of: path == Self.standardInput ? "/dev/stdin" : path, limit: limit)
+      text = try OpenFile.contents(of: path == Self.standardInput ? "/dev/stdin" : path, limit: limit)
       folder = try Directories.resolve(path == Self.standardInput ? "." : Directories.parent(of: path))
     } catch {
       guard error.code != .fileTooLarge else {
@@ -47,13 +52,15 @@ package struct EditFile: Sendable {
     guard access(folder, F_OK) == 0 else {
       throw CommandFailure(.document, "the path of the document's folder, \(folder), is not UTF-8; rename the folder")
     }
-    do {
+    do throws(DocumentError) {
+      let isCommented = path.lowercased().hasSuffix(".jsonc")
+      bytes = try Template.setting(values, in: isCommented ? JSONComments.blanked(text) : text)
       document = try Document.examine(bytes, output: output)
     } catch {
-      if let kind = MediaSignature.kind(of: bytes) {
+      if let kind = MediaSignature.kind(of: text) {
         throw CommandFailure(.document, MediaSignature.refusal(path, kind))
       }
-      throw CommandFailure(problems: error.problems)
+      throw CommandFailure(problems: DocumentPlaces(text).located(error.problems))
     }
   }
 
@@ -68,7 +75,7 @@ package struct EditFile: Sendable {
         .document, "the document \(name) is too long; it must have at most \(Submission.longestDocument) bytes")
     }
     path = name
-    self.bytes = bytes
+    (self.bytes, text) = (bytes, bytes)
     self.folder = folder
     do {
       document = try Document.examine(bytes, output: output)
@@ -81,11 +88,23 @@ package struct EditFile: Sendable {
   /// can store what it names.
   /// - Parameter output: As on the command line; nil: the document's.
   /// - Returns: The document, and the output that it is examined with; nil: its own.
-  package static func examined(_ path: String, output: String?) throws(CommandFailure) -> (EditFile, output: String?) {
-    let edit = try EditFile(path, output: output)
+  package static func examined(
+    _ path: String, output: String?, values: [ParameterValue] = []
+  ) throws(CommandFailure) -> (EditFile, output: String?) {
+    let edit = try EditFile(path, output: output, values: values)
     guard output == nil, edit.document.lacksOutput else { return (edit, output) }
     let provisional = edit.document.provisionalOutput
-    return (try EditFile(edit.bytes, name: path, folder: edit.folder, output: provisional), provisional)
+    return (try EditFile(edit, output: provisional), provisional)
+  }
+
+  /// The same document with another output.
+  private init(_ other: EditFile, output: String) throws(CommandFailure) {
+    (path, bytes, text, folder) = (other.path, other.bytes, other.text, other.folder)
+    do {
+      document = try Document.examine(bytes, output: output)
+    } catch {
+      throw CommandFailure(problems: error.problems)
+    }
   }
 
   /// A document of other bytes in the same place.
@@ -138,7 +157,7 @@ package struct EditFile: Sendable {
   }
 
   /// Problems of the document with their places in its text.
-  package func located(_ problems: [Problem]) -> [Problem] { DocumentPlaces(bytes).located(problems) }
+  package func located(_ problems: [Problem]) -> [Problem] { DocumentPlaces(text).located(problems) }
 
   /// Runs work on the document. The problems of the document that it throws get their places in its text.
   package func locating<R>(_ work: () async throws -> R) async throws -> R {

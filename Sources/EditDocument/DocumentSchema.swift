@@ -22,7 +22,8 @@ public enum DocumentSchema {
       OutlineKeys.table, ShadowKeys.table, BoxKeys.table, TrackTextKeys.table, NumberTrackKeys.table,
       AudioMixKeys.trackTable, RampTables.volume, RampTables.pan, RampTables.mix, DuckKeys.table, LoudnessKeys.table,
     ] + AudioFilterKind.allCases.compactMap { AudioFilterTables.tables[$0] } + [
-      CaptionKeys.table, ExportKeys.table, VideoKeys.table, VideoKeys.shared, AudioKeys.table, AudioKeys.shared,
+      ParameterKeys.table, CaptionKeys.table, ExportKeys.table, VideoKeys.table, VideoKeys.shared, AudioKeys.table,
+      AudioKeys.shared,
       ChapterKeys.table, OutputKeys.table,
     ]
 
@@ -37,15 +38,22 @@ public enum DocumentSchema {
     let definitions =
       SharedForms.all.map { (key: $0.name, value: $0.schema) } + others
       + tables.dropFirst().map { (key: $0.name, value: $0.schema) }
-    return .object(
-      [
-        ("$schema", "https://json-schema.org/draft/2020-12/schema"), ("title", "A document of Sheaf"),
-        (
-          "description",
-          "An edit of films, pictures and sound. What depends on media or on other parts of a document is reported by 'sheaf check'."
-        ),
-      ] + document + [("$defs", .object(definitions))])
+    return .object([
+      ("$schema", "https://json-schema.org/draft/2020-12/schema"), ("title", "A document of Sheaf"),
+      (
+        "description",
+        "An edit of films, pictures and sound. What depends on media or on other parts of a document is reported by 'sheaf check'."
+      ),
+      // In a document with parameters any value may be a placeholder.
+      ("if", .requires(DocumentKeys.parameters.name)), ("then", template), ("else", .object(document)),
+      ("$defs", .object(definitions)),
+    ])
   }()
+
+  /// A document with parameters.
+  private static let template: JSONValue = [
+    "properties": .object([(DocumentKeys.parameters.name, DocumentKeys.parameters.schema)])
+  ]
 
   /// Whether the reader has no problem with a document's shape: with what its schema says.
   /// - Throws: The text is not JSON.

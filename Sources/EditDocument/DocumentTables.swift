@@ -50,12 +50,24 @@ enum DocumentKeys {
   static let schema = Key(
     "$schema", .text, "where an editor finds the language: `docs/document.schema.json`. It has no effect on the film")
 
+  static let parameters = Key(
+    "parameters",
+    .raw(
+      "object of parameters by name",
+      [
+        "type": "object", "propertyNames": .pattern("^[A-Za-z_][A-Za-z0-9_-]*$"),
+        "additionalProperties": ParameterKeys.table.reference,
+      ]),
+    "values that are given when the document is rendered: see [Parameters](#parameters)")
+
   /// The parts of a document are read together, in an order of their own.
   static let properties: [Property<Document>] = [
     version.always(1), assets.of(\.assets, standard: [:]), tracks.of(\.tracks),
     videoComposition.of(\.videoComposition, standard: Document.VideoComposition()),
     audioMix.of(\.audioMix, standard: Document.AudioMix()), captions.of(list: \.captions),
     export.of(\.export, standard: Document.Export()), schema.of(\.schema),
+    // They were filled in.
+    parameters.written { _ in nil },
   ]
   static let table = ObjectTable(
     name: "document", noun: "a document", keys: Array(properties), instead: Document.instead)
@@ -92,13 +104,15 @@ enum VideoCompositionKeys {
     Form<[Document.Transition]>(
       "array", ["type": "array", "items": TransitionKeys.table.reference],
       write: { .array($0.map { .object($0, TransitionKeys.properties) }) }
-    ) { reader, value in reader.items(value, "transitions").compactMap { reader.transition($0) } }, "from one track to another")
+    ) { reader, value in reader.items(value, "transitions").compactMap { reader.transition($0) } },
+    "from one track to another")
   static let instructions = Key(
     "instructions",
     Form<[Document.Instruction]>(
       "array", ["type": "array", "items": InstructionKeys.table.reference],
       write: { .array($0.map { .object($0, InstructionKeys.properties) }) }
-    ) { reader, value in reader.items(value, "instructions").map { reader.instruction($0).written } }, default: "derived",
+    ) { reader, value in reader.items(value, "instructions").map { reader.instruction($0).written } },
+    default: "derived",
     "explicit instructions as in AVFoundation, in place of `transitions`")
   static let overlays = Key(
     "overlays",
@@ -123,7 +137,8 @@ enum VideoCompositionKeys {
     toneMapping.of(\.toneMapping),
   ]
   static let table = ObjectTable(
-    name: "videoComposition", noun: "'videoComposition'", keys: Array(properties), instead: VideoCompositionEntry.instead,
+    name: "videoComposition", noun: "'videoComposition'", keys: Array(properties),
+    instead: VideoCompositionEntry.instead,
     rules: [
       .excludes(
         "frameRate", "frameDuration", "'frameRate' is 1 divided by 'frameDuration'; write one of them, not both"),

@@ -101,7 +101,8 @@ enum VideoKeys {
   private static let keys: [any DeclaredKey] = Array(properties)
   /// Those that every codec reads alike.
   static let common = [
-    keyframeInterval.name, sceneCuts.name, rotation.name, pixelAspect.name, cleanAperture.name, language.name, title.name,
+    keyframeInterval.name, sceneCuts.name, rotation.name, pixelAspect.name, cleanAperture.name, language.name,
+    title.name,
   ]
   /// Of an export with one output.
   static let table = ObjectTable(

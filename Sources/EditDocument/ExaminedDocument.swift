@@ -133,7 +133,13 @@ extension Document {
 
 extension DocumentReader {
   /// Reads the whole document. Nil if it is not an object.
-  mutating func document(_ value: JSONValue) -> ExaminedDocument? {
+  mutating func document(_ template: JSONValue) -> ExaminedDocument? {
+    let value = expanded(template)
+    // Its braces are filled in, or meant.
+    let isTemplate = template.member(DocumentKeys.parameters.name) != nil
+    let shapeCount = problems.shapeCount
+    // The schema of a template says nothing of what its placeholders may be in.
+    defer { if isTemplate { problems.shapeCount = shapeCount } }
     guard
       let fields = fields(
         value, DocumentKeys.table,
@@ -161,10 +167,11 @@ extension DocumentReader {
     written.captions = captions.map(\.written)
     written.export = export.written
     return ExaminedDocument(
-      problems: problems.problems, written: written, assets: assets + fontFiles, usedAssets: names.usedAssets, tracks: tracks,
+      problems: problems.problems, written: written, assets: assets + fontFiles, usedAssets: names.usedAssets,
+      tracks: tracks,
       subtitleTracks: subtitleTracks, metadataTracks: metadataTracks,
       usedMetadataTracks: Set(metadataUses.map(\.track)), timesAreKnown: timesAreKnown,
       videoComposition: videoComposition, audioMix: audioMix, captions: captions, export: export,
-      placeholders: Placeholder.list(in: value), problemList: problems)
+      placeholders: isTemplate ? [] : Placeholder.list(in: value), problemList: problems)
   }
 }

@@ -25,7 +25,9 @@ enum ExportKeys {
     "timeRange", .range, default: "all of the film", "the part of the film that is exported, see below")
   static let preset = Key(
     "preset",
-    Form<PresetChoice>("see [Presets](#presets)", ["enum": .array(PresetChoice.allCases.map(\.name))], write: { .text($0.name) }) {
+    Form<PresetChoice>(
+      "see [Presets](#presets)", ["enum": .array(PresetChoice.allCases.map(\.name))], write: { .text($0.name) }
+    ) {
       $0.preset($1)
     },
     "codecs, quality, size and containers in one word; keys of `video` and `audio` override it. `passthrough`: what is "
@@ -58,7 +60,9 @@ enum ExportKeys {
     "named parts, for mp4, mov, m4v, m4a, mkv and webm; each lasts until the next one")
   static let artwork = Key(
     "artwork",
-    Form<Document.Artwork>("an asset, or `false`", .any(["type": "string"], ["const": .boolean(false)]), write: { $0.json }) {
+    Form<Document.Artwork>(
+      "an asset, or `false`", .any(["type": "string"], ["const": .boolean(false)]), write: { $0.json }
+    ) {
       $0.artwork($1)
     }, default: "that of the asset of `carryMetadata`, if it has one",
     "the picture that players show for the film, see [Metadata](#metadata)")
@@ -127,7 +131,9 @@ enum ChapterKeys {
 enum OutputKeys {
   static let name = Key(
     required: "name",
-    Form<String>("string", .pattern("^[A-Za-z0-9_-][A-Za-z0-9._-]{0,\(EditOutput.greatestName - 1)}$"), write: JSONValue.text) {
+    Form<String>(
+      "string", .pattern("^[A-Za-z0-9_-][A-Za-z0-9._-]{0,\(EditOutput.greatestName - 1)}$"), write: JSONValue.text
+    ) {
       $0.outputName($1)
     },
     "the name of its file, without extension: at most \(EditOutput.greatestName) letters, digits, `-`, `_` and `.`, "

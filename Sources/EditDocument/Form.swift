@@ -71,7 +71,9 @@ extension Form where Value == String {
 
   /// One of `names`.
   static func choice(_ noun: String, among names: [String], notYet: [String] = []) -> Form {
-    Form(codes(names), ["enum": .array(names)], write: JSONValue.text) { $0.choice($1, noun, among: names, notYet: notYet) }
+    Form(codes(names), ["enum": .array(names)], write: JSONValue.text) {
+      $0.choice($1, noun, among: names, notYet: notYet)
+    }
   }
 }
 
@@ -79,7 +81,9 @@ extension Form where Value: RawRepresentable & CaseIterable, Value.RawValue == S
   /// One of the names of an enumeration.
   static func choice(_ noun: String, notYet: [String] = []) -> Form {
     let names = Value.allCases.map(\.rawValue)
-    return Form(codes(names), ["enum": .array(names)], write: { .text($0.rawValue) }) { $0.choice($1, noun, notYet: notYet) }
+    return Form(codes(names), ["enum": .array(names)], write: { .text($0.rawValue) }) {
+      $0.choice($1, noun, notYet: notYet)
+    }
   }
 }
 
@@ -94,23 +98,32 @@ extension Form where Value == Int {
 
   /// One of `numbers`.
   static func member(of numbers: [Int], _ noun: String) -> Form {
-    Form(list(numbers.map(String.init)), ["enum": .array(numbers)], write: JSONValue.integer) { $0.member($1, of: numbers, noun) }
+    Form(list(numbers.map(String.init)), ["enum": .array(numbers)], write: JSONValue.integer) {
+      $0.member($1, of: numbers, noun)
+    }
   }
 }
 
 extension Form where Value == Double {
   static func number(_ range: ClosedRange<Double>) -> Form {
-    Form("\(plain(range.lowerBound)) to \(plain(range.upperBound))", .number(range), write: JSONValue.decimal) { $0.number($1, in: range) }
+    Form("\(plain(range.lowerBound)) to \(plain(range.upperBound))", .number(range), write: JSONValue.decimal) {
+      $0.number($1, in: range)
+    }
   }
 
   /// A factor of samples: a number, or decibels.
   static func volume(_ range: ClosedRange<Double>) -> Form {
-    Form("a volume", .any(.number(range), .reference("decibels")), write: JSONValue.decimal) { $0.volume($1, in: range) }
+    Form("a volume", .any(.number(range), .reference("decibels")), write: JSONValue.decimal) {
+      $0.volume($1, in: range)
+    }
   }
 
   /// A number of decibels, with or without the unit.
   static func decibels(_ range: ClosedRange<Double>) -> Form {
-    Form("\(plain(range.lowerBound)) to \(plain(range.upperBound))", .any(.number(range), .reference("decibels")), write: JSONValue.decimal) {
+    Form(
+      "\(plain(range.lowerBound)) to \(plain(range.upperBound))", .any(.number(range), .reference("decibels")),
+      write: JSONValue.decimal
+    ) {
       $0.decibels($1, in: range)
     }
   }
@@ -140,7 +153,9 @@ extension Form where Value == Document.Time {
 extension Form where Value == Document.TimeRange {
   static var range: Form { shared("range", "range", write: { $0.json }) { $0.range($1) } }
   /// One that may start before 0.
-  static var signedRange: Form { shared("range", "signedRange", write: { $0.json }) { $0.range($1, mayBeNegative: true) } }
+  static var signedRange: Form {
+    shared("range", "signedRange", write: { $0.json }) { $0.range($1, mayBeNegative: true) }
+  }
 
   static func range(mayBeNegative: Bool) -> Form { mayBeNegative ? signedRange : range }
 }
@@ -154,7 +169,9 @@ extension Form where Value == Color {
 extension Form where Value == PixelSize {
   static func size(_ range: ClosedRange<Int>) -> Form {
     let side = Form<Int>.integer(range).schema
-    return Form("`[width, height]`", .tuple(side, side), write: { [.integer($0.width), .integer($0.height)] }) { $0.size($1, in: range) }
+    return Form("`[width, height]`", .tuple(side, side), write: { [.integer($0.width), .integer($0.height)] }) {
+      $0.size($1, in: range)
+    }
   }
 }
 

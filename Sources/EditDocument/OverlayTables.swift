@@ -118,7 +118,8 @@ enum OverlayKeys {
   /// The texts of a metadata track depend on when the overlay is shown.
   private static let styleProperties: [Property<Document.Overlay>] = [
     text.of(\.text).readBySection, font.of(\.font), bold.of(\.bold), italic.of(\.italic), size.of(\.size),
-    color.of(\.color), align.of(\.align), wrapWidth.of(\.width), outline.of(\.outline), shadow.of(\.shadow), box.of(\.box),
+    color.of(\.color), align.of(\.align), wrapWidth.of(\.width), outline.of(\.outline), shadow.of(\.shadow),
+    box.of(\.box),
     lineSpacing.of(\.lineSpacing), letterSpacing.of(\.letterSpacing),
   ]
   static let ofTexts: [any DeclaredKey] = Array(styleProperties)
@@ -169,7 +170,9 @@ extension Form where Value == Document.FrameLength {
   static func frameLength(_ range: ClosedRange<Int>) -> Form {
     let percent: JSONValue =
       range.lowerBound < 0 ? .reference("percent") : .all(.reference("percent"), ["not": .pattern("-[0.]*[1-9]")])
-    return Form("length", .any(Form<Int>.integer(range).schema, percent), write: { $0.json }) { $0.length($1, in: range) }
+    return Form("length", .any(Form<Int>.integer(range).schema, percent), write: { $0.json }) {
+      $0.length($1, in: range)
+    }
   }
 }
 

@@ -10,7 +10,8 @@ extension Document {
   /// - Throws: The problem of a text that is no document, or of a track that there is not.
   public static func ofSound(_ bytes: [UInt8], track: TrackID?, output: String) throws(DocumentError) -> [UInt8] {
     let document = try examine(bytes, output: output)
-    guard let root = try? JSONReader.read(bytes).value, case .object(let members) = root.content else {
+    var reader = DocumentReader(output: output, preset: nil)
+    guard let root = try? JSONReader.read(bytes).value, case .object(let members) = reader.expanded(root).content else {
       throw DocumentError(problems: document.problems)
     }
     var texts: [(key: String, text: String)] = []

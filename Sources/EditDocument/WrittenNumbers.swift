@@ -17,7 +17,8 @@ extension JSONValue {
   }
 
   static func color(_ color: Color) -> JSONValue {
-    let parts = color.alpha == 255 ? [color.red, color.green, color.blue] : [color.red, color.green, color.blue, color.alpha]
+    let parts =
+      color.alpha == 255 ? [color.red, color.green, color.blue] : [color.red, color.green, color.blue, color.alpha]
     return .text("#" + parts.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
   }
 

@@ -88,6 +88,7 @@ struct ImageCommand: AsyncParsableCommand {
   @Flag(help: "Write its time into each picture of the contact sheet. [SHEAF_TIMES]")
   var times = false
 
+  @OptionGroup var parameters: ParameterOptions
   @OptionGroup var farm: LocalFarmOptions
   @OptionGroup var json: JSONOption
 
@@ -142,7 +143,7 @@ struct ImageCommand: AsyncParsableCommand {
       var document: EditFile?
       var found: [Problem] = []
       if try EditFile.isDocument(file) {
-        let edit = try EditFile(file)
+        let edit = try EditFile(file, values: parameters.values)
         let (assets, missing) = try await edit.assets(configuration.contents)
         found = missing
         document = edit

@@ -30,6 +30,7 @@ struct CheckCommand: AsyncParsableCommand {
       valueName: "file"))
   var output: String?
 
+  @OptionGroup var parameters: ParameterOptions
   @OptionGroup var farm: LocalFarmOptions
   @OptionGroup var strict: StrictOption
   @OptionGroup var json: JSONOption
@@ -43,7 +44,7 @@ struct CheckCommand: AsyncParsableCommand {
       var warnings: [Problem] = []
       var losses: [LossReport] = []
       do {
-        let (edit, examined) = try EditFile.examined(edit, output: named)
+        let (edit, examined) = try EditFile.examined(edit, output: named, values: parameters.values)
         let (assets, missing) = try await edit.assets(configuration.contents)
         // The containers of several outputs are the document's.
         let inspection = LocalInspection(
@@ -103,6 +104,7 @@ struct PlanCommand: AsyncParsableCommand {
   var output: String?
 
   @OptionGroup var segments: SegmentOptions
+  @OptionGroup var parameters: ParameterOptions
   @OptionGroup var farm: LocalFarmOptions
   @OptionGroup var strict: StrictOption
   @OptionGroup var json: JSONOption
@@ -113,7 +115,7 @@ struct PlanCommand: AsyncParsableCommand {
       let configuration = try farm.configuration()
       let named = try OutputPath.value(output)
       let options = RenderOptions(segmentDuration: try segments.value)
-      let (edit, examined) = try EditFile.examined(edit, output: named)
+      let (edit, examined) = try EditFile.examined(edit, output: named, values: parameters.values)
       let (assets, missing) = try await edit.assets(configuration.contents)
       let inspection = LocalInspection(edit: edit, assets: assets, output: examined ?? "", options: options)
       let reply = try await Interruption.cancelling { try await inspection.run(configuration) }

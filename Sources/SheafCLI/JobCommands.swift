@@ -40,6 +40,8 @@ struct SubmitCommand: AsyncParsableCommand {
       "Jobs of a higher priority go first; the default is 0. [SHEAF_PRIORITY]", valueName: "n"))
   var priority: String?
 
+  @OptionGroup var parameters: ParameterOptions
+  @OptionGroup var rows: RowOptions
   @OptionGroup var options: RenderingOptions
   @OptionGroup var json: JSONOption
 
@@ -47,58 +49,111 @@ struct SubmitCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
-      let endpoint = try coordinator.endpoint()
-      let limits = Int64(Int32.min)...Int64(Int32.max)
-      let priority = try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0
+      let values = try parameters.values
       let output = try OutputPath.value(output)
-      let options = try options.value
-      let edit = try EditFile(edit, output: output)
-      try edit.checkOutput(output)
-      let file = try output.map { try FilmDestination($0, outputs: edit.document.outputFiles) }
-      let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
-      // The containers of several outputs are the document's.
-      let named = edit.document.hasOutputs ? "" : output ?? ""
-      let isJSON = json.isOn
-      try await Interruption.cancelling { [coordinator] in
-        // Without a cache folder the digests are kept in memory, and the next command reads the files again.
-        let contents = FileContentCache(directory: try? ProcessEnvironment.cacheDirectory)
-        let (assets, missing) = try await edit.assets(contents)
-        let problems = edit.document.problems + missing + (output.map { edit.replaced(by: $0, assets) } ?? [])
-        guard problems.isEmpty else { throw CommandFailure(problems: edit.located(problems)) }
-        let progress = ProgressReport()
-        defer { progress.end() }
-        let client = FarmClient(endpoint) { progress.report($0) }
-        // Each call is a job of its own.
-        let submit = { @Sendable in
-          try await client.submit(
-            Submission(edit, assets, output: named, options: options, priority: Int32(priority))
-          ) { progress.report($0) }
-        }
-        let job = try await edit.locating(submit)
-        progress.end()
+      let waits = Setting.flag(wait, "SHEAF_WAIT") || output != nil
+      guard let films = try await rows.films(of: edit, values, output: output) else {
+        let begun = try await begin(values, to: output, waits: waits)
+        if waits { try await end(begun) }
+        return
+      }
+      // All are submitted before the first is waited for, so that the farm has them all.
+      let form: CommandFailure.JSONForm = json.isOn ? .lines : .none
+      var failures = RowFailures()
+      var jobs: [(title: String, begun: BegunJob)] = []
+      for film in films {
         do {
-          if isJSON {
-            if !waits { try Console.printJSON(Submitted(job: job)) }
-          } else {
-            try Console.print(job)
-          }
-        } catch let error as OutputError where !error.isClosedByReader {
-          var failure = CommandFailure(.work, "\(error)")
-          failure.advice = ["the job was submitted; to see it: " + coordinator.command(["status", job])]
-          throw PrintedFailure(failure: failure)
+          jobs.append((film.title, try await begin(film.values, to: film.output, waits: waits, row: film.row)))
+        } catch {
+          try failures.add(error, in: film.title, json: form)
         }
-        guard waits else { return }
-        let followed = FollowedJob(job: job, file: file, coordinator: coordinator)
-        let status = try await edit.locating {
-          try await followed.finish(client, progress, submittingAgain: submit)
-        }
-        progress.end()
-        status.printWarnings(about: edit)
+      }
+      for (title, begun) in waits ? jobs : [] {
+        do { try await end(begun) } catch { try failures.add(error, in: title, json: form) }
+      }
+      try failures.end(of: films.count)
+    }
+  }
+
+  /// A job that was submitted, and how it is submitted again.
+  private struct BegunJob: Sendable {
+    let job: String
+    let edit: EditFile
+    let output: String?
+    let file: FilmDestination?
+    let client: FarmClient
+    let progress: ProgressReport
+    let submit: @Sendable () async throws -> String
+  }
+
+  /// Submits the document, and prints the job.
+  /// - Parameters:
+  ///   - values: Of the document's parameters.
+  ///   - output: The path that the film is fetched to. Nil: it is not fetched.
+  ///   - row: The number of the row of which these are the values. Nil: they are of no row.
+  private func begin(
+    _ values: [ParameterValue], to output: String?, waits: Bool, row: Int? = nil
+  ) async throws -> BegunJob {
+    let endpoint = try coordinator.endpoint()
+    let limits = Int64(Int32.min)...Int64(Int32.max)
+    let priority = try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0
+    let options = try options.value
+    let edit = try EditFile(edit, output: output, values: values)
+    try edit.checkOutput(output)
+    let file = try output.map { try FilmDestination($0, outputs: edit.document.outputFiles) }
+    // The containers of several outputs are the document's.
+    let named = edit.document.hasOutputs ? "" : output ?? ""
+    let name = row.map { "\(edit.name), row \($0) of \(rows.name)" } ?? edit.name
+    let isJSON = json.isOn
+    return try await Interruption.cancelling { [coordinator] in
+      // Without a cache folder the digests are kept in memory, and the next command reads the files again.
+      let contents = FileContentCache(directory: try? ProcessEnvironment.cacheDirectory)
+      let (assets, missing) = try await edit.assets(contents)
+      let problems = edit.document.problems + missing + (output.map { edit.replaced(by: $0, assets) } ?? [])
+      guard problems.isEmpty else { throw CommandFailure(problems: edit.located(problems)) }
+      let progress = ProgressReport()
+      defer { progress.end() }
+      let client = FarmClient(endpoint) { progress.report($0) }
+      // Each call is a job of its own.
+      let submit = { @Sendable in
+        var submission = Submission(edit, assets, output: named, options: options, priority: Int32(priority))
+        submission.name = name
+        return try await client.submit(submission) { progress.report($0) }
+      }
+      let job = try await edit.locating(submit)
+      progress.end()
+      do {
         if isJSON {
-          var summary = RenderSummary(status, output: output, files: file?.written ?? [])
-          summary.warnings = edit.located(summary.warnings)
-          try Console.printJSON(summary)
+          if !waits { try Console.printJSON(Submitted(job: job)) }
+        } else {
+          try Console.print(job)
         }
+      } catch let error as OutputError where !error.isClosedByReader {
+        var failure = CommandFailure(.work, "\(error)")
+        failure.advice = ["the job was submitted; to see it: " + coordinator.command(["status", job])]
+        throw PrintedFailure(failure: failure)
+      }
+      return BegunJob(
+        job: job, edit: edit, output: output, file: file, client: client, progress: progress, submit: submit)
+    }
+  }
+
+  /// Waits for a job's end, and fetches its film.
+  private func end(_ begun: BegunJob) async throws {
+    let isJSON = json.isOn
+    try await Interruption.cancelling { [coordinator] in
+      let (edit, progress) = (begun.edit, begun.progress)
+      defer { progress.end() }
+      let followed = FollowedJob(job: begun.job, file: begun.file, coordinator: coordinator)
+      let status = try await edit.locating {
+        try await followed.finish(begun.client, progress, submittingAgain: begun.submit)
+      }
+      progress.end()
+      status.printWarnings(about: edit)
+      if isJSON {
+        var summary = RenderSummary(status, output: begun.output, files: begun.file?.written ?? [])
+        summary.warnings = edit.located(summary.warnings)
+        try Console.printJSON(summary)
       }
     }
   }

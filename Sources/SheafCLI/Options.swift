@@ -1,6 +1,7 @@
 import ArgumentParser
 import Client
 import CompositionModel
+import EditDocument
 import FarmAPI
 import LocalFarm
 import SystemSupport
@@ -98,6 +99,32 @@ struct StrictOption: ParsableArguments {
   var strict = false
 
   var isOn: Bool { Setting.flag(strict, "SHEAF_STRICT") }
+}
+
+/// The values of a document's parameters.
+struct ParameterOptions: ParsableArguments {
+  @Option(
+    name: .customLong("set"),
+    help: ArgumentHelp(
+      "A value of a parameter of the document. Once for each parameter that is given one.", valueName: "name=value"))
+  var set: [String] = []
+
+  var values: [ParameterValue] {
+    get throws {
+      var values: [ParameterValue] = []
+      for text in set {
+        guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
+          throw ValidationError("--set has a name and a value, such as --set title=Summer, not \(text)")
+        }
+        let name = String(text[..<sign])
+        guard !values.contains(where: { $0.name == name }) else {
+          throw ValidationError("--set gives '\(name)' two values")
+        }
+        values.append((name, String(text[text.index(after: sign)...])))
+      }
+      return values
+    }
+  }
 }
 
 /// Of the commands that render.

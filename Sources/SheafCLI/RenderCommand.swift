@@ -42,55 +42,76 @@ struct RenderCommand: AsyncParsableCommand {
   var container: String?
 
   @OptionGroup var farm: LocalFarmOptions
+  @OptionGroup var parameters: ParameterOptions
+  @OptionGroup var rows: RowOptions
   @OptionGroup var options: RenderingOptions
   @OptionGroup var json: JSONOption
 
   func run() async throws {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
-      let configuration = try farm.configuration()
-      let options = try options.value
-      var named = try OutputPath.value(output)
-      let streamed = named == "-" ? Setting.text(container, "SHEAF_CONTAINER").map { "film.\($0)" } : named
-      let edit = try EditFile(edit, output: streamed)
-      let stream = try named == "-" ? StreamedFilm(edit, container, configuration, hasReport: json.isOn) : nil
-      defer { stream?.remove() }
-      guard stream != nil || container == nil else { throw ValidationError("--container is for -o -") }
-      if let stream {
-        try await BlockingWork.run { try Directories.make(stream.folder) }
-        named = stream.path
+      let values = try parameters.values
+      guard let films = try await rows.films(of: edit, values, output: try OutputPath.value(output)) else {
+        return try await render(values, to: try OutputPath.value(output))
       }
-      guard let output = named ?? edit.outputPath else {
-        if !edit.document.problems.isEmpty { throw CommandFailure(problems: edit.located(edit.document.problems)) }
-        throw ValidationError(
-          edit.document.hasOutputs
-            ? "the document has no export.to, so name the folder of its outputs with -o"
-            : "the document has no export.to, so name the film with -o")
-      }
-      try edit.checkOutput(named)
-      let progress = ProgressReport()
-      defer { progress.end() }
-      let render = LocalRender(edit: edit, output: output, options: options)
-      let (status, files) = try await edit.locating {
-        try await Interruption.cancelling {
-          let made = try await render.render(configuration) { status in
-            // A film that is streamed is done when it is written.
-            if stream == nil || status.state != .done { progress.report(status, film: output) }
-          }
-          if let stream {
-            progress.end()
-            try await stream.write()
-            progress.report(made.status, film: "standard output")
-          }
-          return made
+      var failures = RowFailures()
+      for film in films {
+        do {
+          try await render(film.values, to: film.output)
+        } catch {
+          try failures.add(error, in: film.title, json: json.isOn ? .lines : .none)
         }
       }
-      progress.end()
-      status.printWarnings(about: edit)
-      if json.isOn {
-        var summary = RenderSummary(status, output: output, files: files)
-        summary.warnings = edit.located(summary.warnings)
-        try Console.printJSON(summary)
+      try failures.end(of: films.count)
+    }
+  }
+
+  /// - Parameters:
+  ///   - values: Of the document's parameters.
+  ///   - output: The film's path. Nil: the document's.
+  private func render(_ values: [ParameterValue], to output: String?) async throws {
+    let configuration = try farm.configuration()
+    let options = try options.value
+    var named = output
+    let streamed = named == "-" ? Setting.text(container, "SHEAF_CONTAINER").map { "film.\($0)" } : named
+    let edit = try EditFile(edit, output: streamed, values: values)
+    let stream = try named == "-" ? StreamedFilm(edit, container, configuration, hasReport: json.isOn) : nil
+    defer { stream?.remove() }
+    guard stream != nil || container == nil else { throw ValidationError("--container is for -o -") }
+    if let stream {
+      try await BlockingWork.run { try Directories.make(stream.folder) }
+      named = stream.path
+    }
+    guard let output = named ?? edit.outputPath else {
+      if !edit.document.problems.isEmpty { throw CommandFailure(problems: edit.located(edit.document.problems)) }
+      throw ValidationError(
+        edit.document.hasOutputs
+          ? "the document has no export.to, so name the folder of its outputs with -o"
+          : "the document has no export.to, so name the film with -o")
+    }
+    try edit.checkOutput(named)
+    let progress = ProgressReport()
+    defer { progress.end() }
+    let render = LocalRender(edit: edit, output: output, options: options)
+    let (status, files) = try await edit.locating {
+      try await Interruption.cancelling {
+        let made = try await render.render(configuration) { status in
+          // A film that is streamed is done when it is written.
+          if stream == nil || status.state != .done { progress.report(status, film: output) }
+        }
+        if let stream {
+          progress.end()
+          try await stream.write()
+          progress.report(made.status, film: "standard output")
+        }
+        return made
       }
+    }
+    progress.end()
+    status.printWarnings(about: edit)
+    if json.isOn {
+      var summary = RenderSummary(status, output: output, files: files)
+      summary.warnings = edit.located(summary.warnings)
+      try Console.printJSON(summary)
     }
   }
 }

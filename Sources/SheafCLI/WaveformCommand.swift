@@ -43,6 +43,7 @@ struct WaveformCommand: AsyncParsableCommand {
     help: ArgumentHelp("The JSON's file; the default is standard output. [SHEAF_OUTPUT]", valueName: "file"))
   var output: String?
 
+  @OptionGroup var parameters: ParameterOptions
   @OptionGroup var farm: LocalFarmOptions
 
   func run() async throws {
@@ -92,7 +93,7 @@ struct WaveformCommand: AsyncParsableCommand {
   ) async throws -> (EditFile, channels: [Int]?) {
     let track = Setting.text(track, "SHEAF_TRACK")
     if try EditFile.isDocument(file) {
-      let edit = try EditFile(file)
+      let edit = try EditFile(file, values: parameters.values)
       let bytes = try mapErrors(to: Self.failure) { () throws(DocumentError) in
         try Document.ofSound(edit.bytes, track: track, output: sound)
       }

@@ -12,6 +12,7 @@ enum DocumentReference {
 
   static let sections: [Section] = [
     Section(name: "document", keys: DocumentKeys.table.keys),
+    Section(name: "parameter", keys: ParameterKeys.table.keys),
     Section(name: "track", keys: TrackKeys.table.keys),
     Section(name: "clip", keys: ClipKeys.reference),
     Section(name: "speedPoint", keys: SpeedPointKeys.table.keys),

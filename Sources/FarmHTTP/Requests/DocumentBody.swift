@@ -63,7 +63,7 @@ extension [AssetBody]? {
 
 /// The body of a submission.
 struct SubmissionBody: RequestBody {
-  static let keys = ["document", "assets", "name", "priority", "output", "sound"] + RenderOptions.keys
+  static let keys = ["document", "parameters", "assets", "name", "priority", "output", "sound"] + RenderOptions.keys
 
   /// The sound of the document alone.
   struct Sound: Decodable, Sendable {
@@ -121,7 +121,7 @@ extension SubmissionBody {
 
 /// The body of a request that examines a document and renders nothing.
 struct InspectionBody: RequestBody {
-  static let keys = ["document", "assets", RenderOptions.CodingKeys.segmentDuration.rawValue, "output"]
+  static let keys = ["document", "parameters", "assets", RenderOptions.CodingKeys.segmentDuration.rawValue, "output"]
 
   var assets: [AssetBody]?
   var output: String?
@@ -147,8 +147,8 @@ struct PresetsBody: RequestBody {
 /// The body of a request for a still picture: of a document, or of one media file.
 struct StillBody: RequestBody {
   static let keys = [
-    "document", "assets", "output", "time", "times", "every", "count", "tolerance", "sheet", "format", "quality",
-    "width", "height",
+    "document", "parameters", "assets", "output", "time", "times", "every", "count", "tolerance", "sheet", "format",
+    "quality", "width", "height",
   ]
 
   /// The most pictures of a reply.
@@ -243,8 +243,27 @@ extension DecodedBody {
     get throws(ProblemDetails) { JSONMember.text("document", in: bytes) == nil ? nil : try document }
   }
 
-  /// The member `document` as it was written: an object, or the text of one.
+  /// The member `document` as it was written: an object, or the text of one; with the values of `parameters`.
   var document: [UInt8] {
+    get throws(ProblemDetails) {
+      let document = try writtenDocument
+      guard let text = JSONMember.text("parameters", in: bytes) else { return document }
+      let values: [String: ParameterBody]
+      do {
+        values = try JSONDecoder().decode([String: ParameterBody].self, from: Data(text))
+      } catch {
+        throw AssetBody.wrong("/parameters", "the values of parameters are texts, numbers, true or false, by name")
+      }
+      do throws(DocumentError) {
+        return try Template.setting(
+          values.sorted { $0.key < $1.key }.map { (name: $0.key, text: $0.value.text) }, in: document)
+      } catch {
+        throw ProblemDetails(problems: error.problems.located(in: document))
+      }
+    }
+  }
+
+  private var writtenDocument: [UInt8] {
     get throws(ProblemDetails) {
       let text = JSONMember.text("document", in: bytes) ?? []
       switch text.first {
@@ -257,6 +276,22 @@ extension DecodedBody {
       default: break
       }
       throw AssetBody.wrong("/document", "a document is an object, or its text")
+    }
+  }
+}
+
+/// The value of a parameter.
+private struct ParameterBody: Decodable {
+  var text: String
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if let flag = try? value.decode(Bool.self) {
+      text = flag ? "true" : "false"
+    } else if let number = try? value.decode(Decimal.self) {
+      text = "\(number)"
+    } else {
+      text = try value.decode(String.self)
     }
   }
 }
