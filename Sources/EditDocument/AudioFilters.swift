@@ -16,7 +16,8 @@ extension DocumentReader {
   mutating func audioFilters(_ value: JSONValue?) -> [Document.AudioFilter] {
     let items = items(value, "filters of sound, such as {\"kind\": \"highPass\", \"frequency\": 80}")
     if let value, items.count > Document.AudioFilter.greatestCount {
-      problems.addShape(value.pointer, "\(items.count) filters; at most \(Document.AudioFilter.greatestCount) are allowed")
+      problems.addShape(
+        value.pointer, "\(items.count) filters; at most \(Document.AudioFilter.greatestCount) are allowed")
       return []
     }
     return items.compactMap { audioFilter($0) }

@@ -218,7 +218,8 @@ struct DocumentReader {
     guard case .string(let text) = value.content else {
       problems.addShape(
         value.pointer,
-        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(Document.TimeRange.notations)")
+        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(Document.TimeRange.notations)"
+      )
       return nil
     }
     do throws(TimeNotationError) {
@@ -228,7 +229,8 @@ struct DocumentReader {
     } catch .notATime {
       problems.addShape(
         value.pointer,
-        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(Document.TimeRange.notations)")
+        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(Document.TimeRange.notations)"
+      )
     } catch {
       let message = "\(value.shown) is not a range: \(error.explanation)"
       if !mayBeNegative && value.startsWithMinus {

@@ -44,7 +44,9 @@ struct Lowering {
   /// Captions of a film that is copied which are stored in another way in the output.
   var carriedCaptions: [Captions] = []
 
-  init(_ document: ExaminedDocument, assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String]) {
+  init(
+    _ document: ExaminedDocument, assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String]
+  ) {
     self.document = document
     self.assets = assets.filter { unreadable[$0.key] == nil }
     self.output = output

@@ -210,7 +210,8 @@ extension DocumentReader {
       if chapter.title.utf8.count > Document.Chapter.longestTitle {
         problems.add(
           fields.pointer.key("title"),
-          "the title has \(chapter.title.utf8.count) bytes of UTF-8; at most \(Document.Chapter.longestTitle) are possible")
+          "the title has \(chapter.title.utf8.count) bytes of UTF-8; at most \(Document.Chapter.longestTitle) are possible"
+        )
       }
       if isWhole { chapters.append(chapter) }
     }

@@ -211,7 +211,8 @@ extension DocumentReader {
       text.frames = frames
       trackTextCount += texts.count
     } else {
-      let hints = ((written.decimals ?? 0) > 0 ? ["give fewer 'decimals'"] : []) + (frameDuration == nil ? [TrackText.hint] : [])
+      let hints =
+        ((written.decimals ?? 0) > 0 ? ["give fewer 'decimals'"] : []) + (frameDuration == nil ? [TrackText.hint] : [])
       problems.add(
         value.pointer,
         "the film would have more than \(TrackText.greatestCount) different texts of metadata tracks"

@@ -92,7 +92,8 @@ extension DocumentReader {
       guard let name, let container else { continue }
       entries.append(
         OutputEntry(
-          name: name, container: container, size: written.size, height: written.height, written: written, export: export,
+          name: name, container: container, size: written.size, height: written.height, written: written,
+          export: export,
           pointer: item.pointer))
     }
     return entries

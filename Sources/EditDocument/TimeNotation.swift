@@ -36,7 +36,8 @@ extension Document {
       // An end can be more finely divided than a document can have it.
       let isWritable = MediaTime(notation: range.end.description) != nil
       self.init(
-        start: .seconds(range.start), end: .seconds(isWritable ? range.end : range.duration), endIsDuration: !isWritable)
+        start: .seconds(range.start), end: .seconds(isWritable ? range.end : range.duration), endIsDuration: !isWritable
+      )
     }
 
     /// Reads `4..9` or `4+5`. Nil: the text is no range, or one that cannot be kept exactly.
@@ -162,7 +163,8 @@ extension Document.TimeRange {
   init(text: String) throws(TimeNotationError) {
     if let dots = text.firstRange(of: "..") {
       self.init(
-        start: try Document.Time(text: text[..<dots.lowerBound]), end: try Document.Time(text: text[dots.upperBound...]),
+        start: try Document.Time(text: text[..<dots.lowerBound]),
+        end: try Document.Time(text: text[dots.upperBound...]),
         endIsDuration: false)
     } else if let plus = text.firstIndex(of: "+") {
       self.init(

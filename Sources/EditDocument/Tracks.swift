@@ -46,7 +46,8 @@ import CompositionModel
 
   /// What is set on layers if there are explicit instructions.
   var keysOfLayers: [String] {
-    (blendMode == nil ? [] : ["blendMode"]) + (written.mask == nil ? [] : ["mask"]) + (written.filters.isEmpty ? [] : ["filters"])
+    (blendMode == nil ? [] : ["blendMode"]) + (written.mask == nil ? [] : ["mask"])
+      + (written.filters.isEmpty ? [] : ["filters"])
   }
 
   /// Whether there are transitions between its clips.

@@ -17,7 +17,8 @@ extension JSONValue {
   }
 
   static func color(_ color: Color) -> JSONValue {
-    let parts = color.alpha == 255 ? [color.red, color.green, color.blue] : [color.red, color.green, color.blue, color.alpha]
+    let parts =
+      color.alpha == 255 ? [color.red, color.green, color.blue] : [color.red, color.green, color.blue, color.alpha]
     return .text("#" + parts.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
   }
 
@@ -33,10 +34,7 @@ extension JSONValue {
 
   /// Per cent, such as `"12.5%"`.
   static func percent(_ number: Double) -> JSONValue {
-    // Where the decimals are rounded when they are read, those of a neighbour may be the right ones.
-    let candidates = [number, number.nextUp, number.nextDown].map(\.textWithoutExponent)
-    let exact = candidates.first { text in ((try? exactDecimal(text)) ?? nil)?.approximate == number }
-    return .text((exact ?? candidates[0]) + "%")
+    .text(number.textWithoutExponent + "%")
   }
 }
 
