@@ -21,31 +21,30 @@ enum DocumentKeys {
   static let tracks = Key(
     required: "tracks",
     Form<[Document.Track]>(
-      "array of tracks", ["type": "array", "items": .reference("track")], write: { .array($0.map(\.json)) }
+      "array of tracks", ["type": "array", "items": .reference("track")]
     ) { $0.tracks($1).written },
     "video and audio; the first video track is on top")
   static let videoComposition = Key(
     "videoComposition",
     Form<Document.VideoComposition>(
-      "object", VideoCompositionKeys.table.reference, write: { .object($0, VideoCompositionKeys.properties) }
+      "object", VideoCompositionKeys.table.reference
     ) { $0.videoComposition($1, at: $1.pointer).written }, default: "all defaults",
     "how the video tracks are combined into one picture")
   static let audioMix = Key(
     "audioMix",
-    Form<Document.AudioMix>("object", AudioMixKeys.schema, write: { $0.json }) { $0.audioMix($1).written },
+    Form<Document.AudioMix>("object", AudioMixKeys.schema) { $0.audioMix($1).written },
     "volumes by track")
   static let captions = Key(
     "captions",
     Form<[Document.Captions]>(
       "array of captions",
-      ["type": "array", "items": CaptionKeys.table.reference, "maxItems": .integer(CaptionsEntry.greatestCount)],
-      write: { .array($0.map { .object($0, CaptionKeys.properties) }) }
+      ["type": "array", "items": CaptionKeys.table.reference, "maxItems": .integer(CaptionsEntry.greatestCount)]
     ) { $0.captions($1).map(\.written) },
     "captions that are drawn over the film, or are tracks of the output: see [captions](#captions)")
   static let export = Key(
     "export",
     Form<Document.Export>(
-      "object", ExportKeys.table.reference, write: { .object($0, ExportKeys.properties) }
+      "object", ExportKeys.table.reference
     ) { $0.export($1, at: $1.pointer).written }, default: "all defaults", "the output file")
   static let schema = Key(
     "$schema", .text, "where an editor finds the language: `docs/document.schema.json`. It has no effect on the film")
@@ -88,7 +87,7 @@ enum VideoCompositionKeys {
     ) { $0.scale($1) }, default: "1", "makes the frame smaller, and the lengths of overlays with it")
   static let frameDuration = Key(
     "frameDuration",
-    Form<MediaTime>("time", .all(.reference("time"), ["not": .pattern("f$")]), write: { Document.Time($0).json }) {
+    Form<MediaTime>("time", .all(.reference("time"), ["not": .pattern("f$")]), write: JSONValue.frameDuration) {
       $0.frameDuration($1)
     },
     default: "that of the clip with the highest nominal rate, else `\"1/30\"`",
@@ -102,22 +101,20 @@ enum VideoCompositionKeys {
   static let transitions = Key(
     "transitions",
     Form<[Document.Transition]>(
-      "array", ["type": "array", "items": TransitionKeys.table.reference],
-      write: { .array($0.map { .object($0, TransitionKeys.properties) }) }
+      "array", ["type": "array", "items": TransitionKeys.table.reference]
     ) { reader, value in reader.items(value, "transitions").compactMap { reader.transition($0) } },
     "from one track to another")
   static let instructions = Key(
     "instructions",
     Form<[Document.Instruction]>(
-      "array", ["type": "array", "items": InstructionKeys.table.reference],
-      write: { .array($0.map { .object($0, InstructionKeys.properties) }) }
+      "array", ["type": "array", "items": InstructionKeys.table.reference]
     ) { reader, value in reader.items(value, "instructions").map { reader.instruction($0).written } },
     default: "derived",
     "explicit instructions as in AVFoundation, in place of `transitions`")
   static let overlays = Key(
     "overlays",
     Form<[Document.Overlay]>(
-      "array", ["type": "array", "items": .reference("overlay")], write: { .array($0.map(\.json)) }
+      "array", ["type": "array", "items": .reference("overlay")]
     ) { reader, value in reader.items(value, "overlays").compactMap { reader.overlay($0)?.written } },
     "pictures and texts over everything; the first is on top")
   static let filters = Key(
@@ -159,7 +156,7 @@ enum FilmColourKeys {
 
   static let form: Form<ColourTags> = {
     let name = Form<FilmColour>.choice("colour")
-    return Form("\(name.type), or an object", .any(name.schema, table.reference), write: { $0.json }) {
+    return Form("\(name.type), or an object", .any(name.schema, table.reference)) {
       $0.filmColour($1)
     }
   }()
@@ -172,8 +169,7 @@ enum InstructionKeys {
   static let layers = Key(
     "layers",
     Form<[Document.Layer]>(
-      "array", ["type": "array", "items": LayerKeys.table.reference],
-      write: { .array($0.map { .object($0, LayerKeys.properties) }) }
+      "array", ["type": "array", "items": LayerKeys.table.reference]
     ) { $0.layers($1) }, default: "none: the background alone",
     "the tracks that are shown; the first is on top")
   static let passthrough = Key(
@@ -181,7 +177,7 @@ enum InstructionKeys {
   static let compositor = Key(
     "compositor",
     Form<Document.Compositor>(
-      "object", CompositorKeys.table.reference, write: { .object($0, CompositorKeys.properties) }
+      "object", CompositorKeys.table.reference
     ) { $0.compositor($1) },
     "a compositor of your own that makes one picture of the layers: `name`, required, `parameters`, an object, and "
       + "`metadata`, an array of the names of [metadata tracks](#metadata-tracks), as for a transition of the kind "

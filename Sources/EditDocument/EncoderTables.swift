@@ -49,8 +49,7 @@ enum VideoKeys {
     Form<Document.Video.KeyframeInterval>(
       "number of frames, or a time as a string",
       .any(
-        Form<Int>.integer(VideoSettings.keyframeIntervals).schema, .all(["type": "string"], .reference("time"))),
-      write: { $0.json }
+        Form<Int>.integer(VideoSettings.keyframeIntervals).schema, .all(["type": "string"], .reference("time")))
     ) { $0.keyframeInterval($1) }, default: "2 seconds",
     "the greatest distance from one keyframe to the next: `60` is 60 frames, `\"2\"` is 2 seconds; every frame of "
       + "prores422, prores4444 and ffv1 is a keyframe, and they take 1 alone")
@@ -71,8 +70,7 @@ enum VideoKeys {
     "pixelAspect",
     Form<AspectRatio>(
       "`[width, height]`",
-      .tuple(Form<Int>.integer(VideoEntry.aspects).schema, Form<Int>.integer(VideoEntry.aspects).schema),
-      write: { [.integer($0.horizontal), .integer($0.vertical)] }
+      .tuple(Form<Int>.integer(VideoEntry.aspects).schema, Form<Int>.integer(VideoEntry.aspects).schema)
     ) { $0.pixelAspect($1) }, default: "square",
     "the shape of the stored pixels, from 1 to 16 up to 16 to 1, as `[16, 15]`. `renderSize` and all places stay in "
       + "square pixels, as the film is seen; the stored pictures are as high and, to the nearest width that the pixel "
@@ -82,8 +80,7 @@ enum VideoKeys {
     return Key(
       "cleanAperture",
       Form(
-        "`[x, y, width, height]`", .tuple(place, place, side, side),
-        write: { .array([$0.x, $0.y, $0.size.width, $0.size.height]) }
+        "`[x, y, width, height]`", .tuple(place, place, side, side)
       ) { $0.cleanAperture($1) }, default: "all",
       "mp4, mov, m4v: the part of the stored pictures that players show, in stored pixels; it lies within them")
   }()
@@ -126,7 +123,7 @@ enum VideoKeys {
   static let shared = ObjectTable(
     name: "sharedVideo", noun: "'video'", keys: keys, notYet: VideoEntry.notYet, instead: VideoEntry.instead)
   static let sharedForm = Form<Document.Stream<Document.Video>>(
-    "object or `false`", .any(["type": "boolean"], shared.reference), write: { $0.json(properties) }
+    "object or `false`", .any(["type": "boolean"], shared.reference)
   ) { $0.stream($1, shared, properties, Document.Video()) }
 
   /// What the settings of a codec may be.
@@ -208,7 +205,7 @@ enum AudioKeys {
   static let shared = ObjectTable(
     name: "sharedAudio", noun: "'audio'", keys: keys, notYet: AudioEntry.notYet, instead: AudioEntry.instead)
   static let sharedForm = Form<Document.Stream<Document.Audio>>(
-    "object or `false`", .any(["type": "boolean"], shared.reference), write: { $0.json(properties) }
+    "object or `false`", .any(["type": "boolean"], shared.reference)
   ) { $0.stream($1, shared, properties, Document.Audio()) }
 
   private static func settings(_ codec: any AudioCodecDefinition) -> [(key: String, value: JSONValue)] {

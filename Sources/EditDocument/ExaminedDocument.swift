@@ -3,13 +3,13 @@ public import CompositionModel
 /// A document that was read, but not yet compared with its media: the document, its problems, and what follows from its
 /// parts together.
 ///
-/// Each section of the document has a file here, with the section's reader and its lowering, and one in `Model` with its
-/// Swift type. To add a key:
+/// Each section of the document has a file here, with the section's reader and its lowering, and one in `Model` with
+/// its Swift type. To add a key:
 ///
 /// 1. Add a property to the type of its object (`Model`).
 /// 2. Declare the key in the object's table (`…Tables.swift`), with its form, default and meaning, and bind it to the
-///    property: the reader with its checks, the writer, the JSON Schema and the row of the reference follow. Take it out
-///    of `notYet` if it is there.
+///    property: the reader with its checks, the writer, the JSON Schema and the row of the reference follow. Take it
+///    out of `notYet` if it is there.
 /// 3. Lower it, with its problems, in the section's `Lowering` extension.
 /// 4. Test it. `make reference` writes its row in `docs/document.md` and `docs/document.schema.json`; show it in an
 ///    example.

@@ -9,14 +9,14 @@ enum ExportKeys {
     "video",
     Form<Document.Stream<Document.Video>>(
       "object or `false`", .any(["type": "boolean"], VideoKeys.table.reference, VideoKeys.shared.reference),
-      write: { $0.json(VideoKeys.properties) }, VideoKeys.sharedForm.read),
+      VideoKeys.sharedForm.read),
     default: "all defaults if there is a video clip or an overlay, and the container can have pictures",
     "`false`: the output has no video")
   static let audio = Key(
     "audio",
     Form<Document.Stream<Document.Audio>>(
       "object or `false`", .any(["type": "boolean"], AudioKeys.table.reference, AudioKeys.shared.reference),
-      write: { $0.json(AudioKeys.properties) }, AudioKeys.sharedForm.read),
+      AudioKeys.sharedForm.read),
     default: "all defaults if there is sound",
     "`false`: the output has no audio. With an object the output has audio even if it is silent")
   static let optimizeForNetworkUse = Key(
@@ -25,9 +25,7 @@ enum ExportKeys {
     "timeRange", .range, default: "all of the film", "the part of the film that is exported, see below")
   static let preset = Key(
     "preset",
-    Form<PresetChoice>(
-      "see [Presets](#presets)", ["enum": .array(PresetChoice.allCases.map(\.name))], write: { .text($0.name) }
-    ) {
+    Form<PresetChoice>("see [Presets](#presets)", ["enum": .array(PresetChoice.allCases.map(\.name))]) {
       $0.preset($1)
     },
     "codecs, quality, size and containers in one word; keys of `video` and `audio` override it. `passthrough`: what is "
@@ -44,7 +42,7 @@ enum ExportKeys {
   static let carryMetadata = Key(
     "carryMetadata",
     Form<Document.MetadataSource>(
-      "boolean, or an asset", ["type": ["boolean", "string"]], write: { $0.json }
+      "boolean, or an asset", ["type": ["boolean", "string"]]
     ) { $0.metadataSource($1) }, default: "`false`; of a copy of one asset that asset",
     "whether the metadata of an asset become the film's: `true` is the asset that is seen first, or else heard first")
   static let metadataFilter = Key(
@@ -54,15 +52,12 @@ enum ExportKeys {
     "chapters",
     Form<[Document.Chapter]>(
       "array of `{ \"at\": time, \"title\": string }`",
-      ["type": "array", "items": ChapterKeys.table.reference, "maxItems": .integer(Document.Chapter.greatestCount)],
-      write: { .array($0.map { .object($0, ChapterKeys.properties) }) }
+      ["type": "array", "items": ChapterKeys.table.reference, "maxItems": .integer(Document.Chapter.greatestCount)]
     ) { $0.chapters($1) }, default: "none; of a copy those of its media",
     "named parts, for mp4, mov, m4v, m4a, mkv and webm; each lasts until the next one")
   static let artwork = Key(
     "artwork",
-    Form<Document.Artwork>(
-      "an asset, or `false`", .any(["type": "string"], ["const": .boolean(false)]), write: { $0.json }
-    ) {
+    Form<Document.Artwork>("an asset, or `false`", .any(["type": "string"], ["const": .boolean(false)])) {
       $0.artwork($1)
     }, default: "that of the asset of `carryMetadata`, if it has one",
     "the picture that players show for the film, see [Metadata](#metadata)")
@@ -73,7 +68,7 @@ enum ExportKeys {
       [
         "type": "array", "items": OutputKeys.table.reference, "minItems": .integer(EditOutput.counts.lowerBound),
         "maxItems": .integer(EditOutput.counts.upperBound),
-      ], write: { .array($0.map { .object($0, OutputKeys.properties) }) }
+      ]
     ) { reader, value in
       reader.outputs(value, of: ExportEntry(pointer: value.pointer), video: nil, audio: nil).map(\.written)
     }, default: "one output",
@@ -85,7 +80,7 @@ enum ExportKeys {
       Form<Set<Document.Carried>>(
         "boolean, or an array of \(list(kinds.map { "`\($0)`" }))",
         .any(["type": "boolean"], ["type": "array", "items": ["enum": .array(kinds)]]),
-        write: { kinds in .array(Document.Carried.allCases.filter(kinds.contains).map(\.rawValue)) }
+        write: JSONValue.carried
       ) { $0.carried($1) }, default: "`true`",
       "with the preset `passthrough`: what a copy has beside the tracks that are named, see [Copying](#copying)")
   }()

@@ -6,13 +6,12 @@ enum FilterTables {
 
   /// Those of a clip, a layer, an overlay or a track.
   static let list = Form<[Document.Filter]>(
-    "array of filters", array(schema), write: { .array($0.map(\.json)) }
+    "array of filters", array(schema)
   ) { $0.filters($1) }
   /// Those of the whole film or of an instruction.
   static let listOfFilm = Form<[Document.Filter]>(
     "array of filters",
-    array(.all(schema, .has("kind", among: FilterKind.allCases.filter { $0 != .chromaKey }.map(\.rawValue)))),
-    write: { .array($0.map(\.json)) }
+    array(.all(schema, .has("kind", among: FilterKind.allCases.filter { $0 != .chromaKey }.map(\.rawValue))))
   ) { $0.filters($1, ofFilm: true) }
 
   static let schema = JSONValue.reference("filter")
@@ -43,8 +42,7 @@ enum FilterTables {
       let keys = kind.parameters.map { parameter -> Key<Document.Filter.Parameter> in
         let form = Form<Document.Filter.Parameter>(
           "\(plain(parameter.range.lowerBound)) to \(plain(parameter.range.upperBound))",
-          .any(.number(parameter.range), ramps(in: parameter.range)),
-          write: { $0.level.json(RampQuantity.valueKey) }
+          .any(.number(parameter.range), ramps(in: parameter.range))
         ) { $0.parameter($1, parameter) }
         let summary = summaries[kind]?[parameter.key] ?? ""
         guard let standard = parameter.standard else { return Key(required: parameter.key, form, summary) }
@@ -131,8 +129,7 @@ enum AudioFilterTables {
   static let kind = Key(required: "kind", Form<AudioFilterKind>.choice("kind of filter of sound"), "")
   static let list = Form<[Document.AudioFilter]>(
     "array of filters of sound",
-    ["type": "array", "items": .reference("audioFilter"), "maxItems": .integer(Document.AudioFilter.greatestCount)],
-    write: { .array($0.map(\.json)) }
+    ["type": "array", "items": .reference("audioFilter"), "maxItems": .integer(Document.AudioFilter.greatestCount)]
   ) { $0.audioFilters($1) }
   static let definition = FilterTables.variants("kind", AudioFilterKind.allCases.map(\.rawValue)) { "\($0)AudioFilter" }
 

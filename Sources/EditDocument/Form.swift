@@ -33,10 +33,12 @@ extension Form {
     _ read: @escaping @Sendable (inout DocumentReader, JSONValue) -> Value?
   ) -> Form { Form(type, .reference(name), write: write, read) }
 
+  @Sendable private func writeAll(_ values: [Value]) -> JSONValue { .array(values.map(write)) }
+
   /// An array of at most so many values; those that are wrong are left out.
   /// - Parameter noun: What the values are, with an example for a newcomer.
   static func array<Element>(of element: Form<Element>, _ noun: String) -> Form where Value == [Element] {
-    Form("array of \(noun)", ["type": "array", "items": element.schema], write: { .array($0.map(element.write)) }) {
+    Form("array of \(noun)", ["type": "array", "items": element.schema], write: element.writeAll) {
       reader, value in
       reader.items(value, noun).compactMap { element.read(&reader, $0) }
     }
@@ -44,14 +46,14 @@ extension Form {
 
   /// An array that its section reads.
   static func items(_ type: String, of element: JSONValue, _ noun: String) -> Form where Value == [JSONValue] {
-    Form(type, ["type": "array", "items": element], write: { .array($0) }) { reader, value in
+    Form(type, ["type": "array", "items": element], write: JSONValue.array) { reader, value in
       reader.items(value, noun)
     }
   }
 
   /// A value that its section reads with what it knows of other parts of the document.
   static func raw(_ type: String, _ schema: JSONValue) -> Form where Value == JSONValue {
-    Form(type, schema, write: { $0 }) { _, value in value }
+    Form(type, schema, write: JSONValue.written) { _, value in value }
   }
 }
 
@@ -81,9 +83,7 @@ extension Form where Value: RawRepresentable & CaseIterable, Value.RawValue == S
   /// One of the names of an enumeration.
   static func choice(_ noun: String, notYet: [String] = []) -> Form {
     let names = Value.allCases.map(\.rawValue)
-    return Form(codes(names), ["enum": .array(names)], write: { .text($0.rawValue) }) {
-      $0.choice($1, noun, notYet: notYet)
-    }
+    return Form(codes(names), ["enum": .array(names)], write: JSONValue.written) { $0.choice($1, noun, notYet: notYet) }
   }
 }
 
@@ -143,19 +143,17 @@ extension Form where Value == Rational {
 // MARK: Times, colours, sizes
 
 extension Form where Value == Document.Time {
-  static var time: Form { shared("time", "time", write: { $0.json }) { $0.time($1) } }
+  static var time: Form { shared("time", "time") { $0.time($1) } }
   /// One that may be before 0.
-  static var signedTime: Form { shared("time", "signedTime", write: { $0.json }) { $0.time($1, mayBeNegative: true) } }
+  static var signedTime: Form { shared("time", "signedTime") { $0.time($1, mayBeNegative: true) } }
 
   static func time(mayBeNegative: Bool) -> Form { mayBeNegative ? signedTime : time }
 }
 
 extension Form where Value == Document.TimeRange {
-  static var range: Form { shared("range", "range", write: { $0.json }) { $0.range($1) } }
+  static var range: Form { shared("range", "range") { $0.range($1) } }
   /// One that may start before 0.
-  static var signedRange: Form {
-    shared("range", "signedRange", write: { $0.json }) { $0.range($1, mayBeNegative: true) }
-  }
+  static var signedRange: Form { shared("range", "signedRange") { $0.range($1, mayBeNegative: true) } }
 
   static func range(mayBeNegative: Bool) -> Form { mayBeNegative ? signedRange : range }
 }
@@ -169,9 +167,7 @@ extension Form where Value == Color {
 extension Form where Value == PixelSize {
   static func size(_ range: ClosedRange<Int>) -> Form {
     let side = Form<Int>.integer(range).schema
-    return Form("`[width, height]`", .tuple(side, side), write: { [.integer($0.width), .integer($0.height)] }) {
-      $0.size($1, in: range)
-    }
+    return Form("`[width, height]`", .tuple(side, side)) { $0.size($1, in: range) }
   }
 }
 

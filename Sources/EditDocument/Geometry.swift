@@ -168,11 +168,11 @@ extension DocumentReader {
 
   /// The number of a text such as `12.5%`. Nil if it is another text, or outside the range.
   func percent(_ text: String, in range: ClosedRange<Double>) -> Double? {
-    guard text.hasSuffix("%"), text.last(where: \.isLetter) == nil, let exact = try? exactDecimal(text.dropLast())
-    else {
-      return nil
-    }
-    return range.contains(exact.approximate) ? exact.approximate : nil
+    let digits = text.dropLast()
+    guard text.hasSuffix("%"), text.last(where: \.isLetter) == nil, (try? exactDecimal(digits)) ?? nil != nil,
+      let number = Double(digits), range.contains(number)
+    else { return nil }
+    return number == 0 ? 0 : number
   }
 
   mutating func transform(_ value: JSONValue) -> Document.Transform? {

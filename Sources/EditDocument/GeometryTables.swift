@@ -6,20 +6,19 @@ enum TransformKeys {
   static let scale = Key(
     "scale",
     Form<Document.TransformParts.Scale>(
-      "number, or `[x, y]`", .any(factor, .tuple(factor, factor)),
-      write: { $0.x == $0.y ? .decimal($0.x) : [.decimal($0.x), .decimal($0.y)] }
+      "number, or `[x, y]`", .any(factor, .tuple(factor, factor))
     ) { $0.scale($1) }, default: "1",
     "0.001 to 100; negative: mirrored")
   static let translate = Key(
     "translate",
-    Form<Document.Point>("`[x, y]`", .reference("point"), write: { $0.json }) {
+    Form<Document.Point>("`[x, y]`", .reference("point")) {
       $0.point($1, "a distance [x, y]")
     }, default: "`[0, 0]`",
     "pixels of the film, or per cent of its width and height")
   static let anchor = Key(
     "anchor",
     Form<Document.Point>(
-      "`\"center\"`, or `[x, y]`", .any(["const": "center"], .reference("point")), write: { $0.json }
+      "`\"center\"`, or `[x, y]`", .any(["const": "center"], .reference("point"))
     ) { reader, value in
       if case .string("center") = value.content { return Document.Point(x: .percent(50), y: .percent(50)) }
       return reader.point(value, "\"center\", or a point [x, y] of the layer's rectangle")
@@ -37,15 +36,15 @@ enum TransformKeys {
     return .any(.number(scales), .number(-scales.upperBound ... -scales.lowerBound))
   }()
 
-  static let form = Form<Document.Transform>("object", table.reference, write: { $0.json }) { $0.transform($1) }
+  static let form = Form<Document.Transform>("object", table.reference) { $0.transform($1) }
   /// A matrix too.
   static let matrixForm = Form<Document.Transform>(
-    "object, or `[a, b, c, d, tx, ty]`", .any(table.reference, .reference("matrix")), write: { $0.json }
+    "object, or `[a, b, c, d, tx, ty]`", .any(table.reference, .reference("matrix"))
   ) { $0.transform($1) }
 }
 
 extension Form where Value == Document.Rectangle {
-  static var rectangle: Form { shared("`[x, y, width, height]`", "rectangle", write: { $0.json }) { $0.rectangle($1) } }
+  static var rectangle: Form { shared("`[x, y, width, height]`", "rectangle") { $0.rectangle($1) } }
 }
 
 /// The keys that clips and the layers of explicit instructions have in common.
@@ -87,8 +86,7 @@ extension Form where Value == Document.Blending {
   static var blendMode: Form {
     let names = [BlendMode.normal] + BlendMode.allCases.map(\.rawValue)
     return Form(
-      Form<String>.choice("blend mode", among: names).type, ["enum": .array(names)],
-      write: { .text($0.mode?.rawValue ?? BlendMode.normal) }
+      Form<String>.choice("blend mode", among: names).type, ["enum": .array(names)]
     ) { $0.blendMode($1) }
   }
 }
@@ -121,5 +119,5 @@ enum MaskKeys {
       .excludes("image", "track", "a mask has 'image', a still picture, or 'track', not both"),
       .needsOne(of: ["image", "track"], "a mask needs 'image', a still picture, or 'track', a video track"),
     ])
-  static let form = Form<Document.Mask>("object", table.reference, write: { $0.json }) { $0.mask($1) }
+  static let form = Form<Document.Mask>("object", table.reference) { $0.mask($1) }
 }

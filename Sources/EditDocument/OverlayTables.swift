@@ -81,8 +81,7 @@ enum OverlayKeys {
   static let text = Key(
     "text",
     Form<Document.Overlay.Text>(
-      "string, or an object", .any(.all(.reference("name"), .reference("text")), TrackTextKeys.table.reference),
-      write: { $0.json }
+      "string, or an object", .any(.all(.reference("name"), .reference("text")), TrackTextKeys.table.reference)
     ) { $0.overlayText($1) },
     default: "required",
     "may have several lines, in any script that the installed fonts have; at most "
@@ -170,9 +169,7 @@ extension Form where Value == Document.FrameLength {
   static func frameLength(_ range: ClosedRange<Int>) -> Form {
     let percent: JSONValue =
       range.lowerBound < 0 ? .reference("percent") : .all(.reference("percent"), ["not": .pattern("-[0.]*[1-9]")])
-    return Form("length", .any(Form<Int>.integer(range).schema, percent), write: { $0.json }) {
-      $0.length($1, in: range)
-    }
+    return Form("length", .any(Form<Int>.integer(range).schema, percent)) { $0.length($1, in: range) }
   }
 }
 
@@ -180,7 +177,7 @@ extension Form where Value == Document.FrameLength {
   /// Whole pixels.
   static var wrapWidth: Form {
     let pixels = Form<Int>.integer(OverlayEntry.sides)
-    return Form(pixels.type, pixels.schema, write: { $0.json }) { reader, value in
+    return Form(pixels.type, pixels.schema) { reader, value in
       pixels.read(&reader, value).map { .pixels($0) }
     }
   }
@@ -189,7 +186,7 @@ extension Form where Value == Document.FrameLength {
 extension Form where Value == Document.Overlay.Number {
   /// A number, or the numbers of a metadata track, which the overlay's reader checks.
   static func number(in range: ClosedRange<Double>) -> Form {
-    Form("", .any(.number(range), NumberTrackKeys.table.reference), write: { $0.json }) { reader, value in
+    Form("", .any(.number(range), NumberTrackKeys.table.reference)) { reader, value in
       let (isTrack, track) = reader.numberTrack(value, in: range)
       return isTrack ? track.map { .track($0) } : reader.number(value, in: range).map { .constant($0) }
     }
@@ -199,7 +196,7 @@ extension Form where Value == Document.Overlay.Number {
 extension Form where Value == Document.Overlay.Inset {
   static var inset: Form {
     let length = Form<Document.FrameLength>.frameLength(0...OverlayEntry.greatestOffset)
-    return Form("length, or `[x, y]`", .any(length.schema, .tuple(length.schema, length.schema)), write: { $0.json }) {
+    return Form("length, or `[x, y]`", .any(length.schema, .tuple(length.schema, length.schema))) {
       reader, value in
       guard case .array(let items) = value.content else { return length.read(&reader, value).map { .same($0) } }
       guard items.count == 2 else {
@@ -218,7 +215,7 @@ extension Form where Value == Document.Overlay.Loop {
   static var loop: Form {
     Form(
       "boolean, or \(OverlayEntry.loops.lowerBound) to \(OverlayEntry.loops.upperBound)",
-      .any(["type": "boolean"], Form<Int>.integer(OverlayEntry.loops).schema), write: { $0.json }
+      .any(["type": "boolean"], Form<Int>.integer(OverlayEntry.loops).schema)
     ) { $0.loop($1) }
   }
 }

@@ -39,7 +39,7 @@ enum RampTables {
   /// Ramps of the opacity and the place of a clip, a layer or an overlay.
   static func layers(_ table: ObjectTable, mayBeNegative: Bool = false) -> Form<[Document.LayerRamp]> {
     Form(
-      "array of ramps", ["type": "array", "items": table.reference], write: { .array($0.map(\.json)) }
+      "array of ramps", ["type": "array", "items": table.reference]
     ) { $0.layerRamps($1, table, mayBeNegative: mayBeNegative) }
   }
 
@@ -124,6 +124,6 @@ extension RampQuantity {
 extension Form where Value == Easing {
   static var easing: Form {
     let names = CompositionModel.list(Easing.named.map { "`\($0.name)`" })
-    return shared("\(names), or `[x1, y1, x2, y2]`", "easing", write: { $0.json }) { $0.easing($1) }
+    return shared("\(names), or `[x1, y1, x2, y2]`", "easing") { $0.easing($1) }
   }
 }

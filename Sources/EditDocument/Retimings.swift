@@ -36,7 +36,7 @@ extension Document.Clip.Speed {
   var json: JSONValue {
     switch self {
     case .constant(let speed): .rational(speed)
-    case .points(let points): .array(points.map { .object($0, SpeedPointKeys.properties) })
+    case .points(let points): points.json
     }
   }
 }

@@ -13,8 +13,7 @@ enum AudioMixKeys {
     "before the volume, in order, at most \(Document.AudioFilter.greatestCount); see [Filters of sound](#filters-of-sound)"
   )
   static let duck = Key(
-    "duck",
-    Form<Ducking>("object", DuckKeys.table.reference, write: { .object($0, DuckKeys.properties) }) { $0.ducking($1) },
+    "duck", Form<Ducking>("object", DuckKeys.table.reference) { $0.ducking($1) },
     "lowers the track while another is heard")
 
   static let properties: [Property<Document.TrackMix>] = [
@@ -37,7 +36,7 @@ enum AudioMixKeys {
   /// `loudness` is a track where one has this name.
   static let loudness = Form<Bool>("", .any(LoudnessKeys.table.reference, .reference("mix")), write: JSONValue.boolean)
   { reader, value in
-    if reader.accepts(value, Form<TrackMixEntry>("", [:], write: { _ in [:] }) { $0.trackMix("", $1) }) { return true }
+    if reader.accepts(value, Form<Document.TrackMix>("", [:]) { $0.trackMix("", $1).written }) { return true }
     return reader.loudness(value) != nil
   }
 }
@@ -45,7 +44,7 @@ enum AudioMixKeys {
 extension Form where Value == Document.Level {
   /// A number, or ramps of a quantity.
   static func level(_ type: String, _ schema: JSONValue, _ quantity: RampQuantity) -> Form {
-    Form(type, schema, write: { $0.json(quantity.key) }) { $0.level($1, of: quantity) }
+    Form(type, schema, write: quantity.written) { $0.level($1, of: quantity) }
   }
 }
 

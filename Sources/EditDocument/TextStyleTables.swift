@@ -9,7 +9,7 @@ enum OutlineKeys {
   static let properties: [Property<TextOutline>] = [width.of(\.width), color.of(\.color, standard: .black)]
   static let table = ObjectTable(name: "outline", noun: "an outline", keys: Array(properties))
 
-  static let form = Form<TextOutline>("object", table.reference, write: { .object($0, properties) }) { reader, value in
+  static let form = Form<TextOutline>("object", table.reference) { reader, value in
     guard let fields = reader.fields(value, table) else { return nil }
     var outline = TextOutline(width: -1)
     reader.read(fields, properties, into: &outline)
@@ -32,7 +32,7 @@ enum ShadowKeys {
   ]
   static let table = ObjectTable(name: "shadow", noun: "a shadow", keys: Array(properties))
 
-  static let form = Form<TextShadow>("object", table.reference, write: { .object($0, properties) }) { reader, value in
+  static let form = Form<TextShadow>("object", table.reference) { reader, value in
     guard let fields = reader.fields(value, table) else { return nil }
     var shadow = TextShadow()
     reader.read(fields, properties, into: &shadow)
@@ -53,7 +53,7 @@ enum BoxKeys {
   ]
   static let table = ObjectTable(name: "box", noun: "a box", keys: Array(properties))
 
-  static let form = Form<TextBox>("object", table.reference, write: { .object($0, properties) }) { reader, value in
+  static let form = Form<TextBox>("object", table.reference) { reader, value in
     guard let fields = reader.fields(value, table) else { return nil }
     var box = TextBox()
     reader.read(fields, properties, into: &box)

@@ -28,8 +28,7 @@ enum TrackKeys {
   static let clips = Key(
     required: "clips",
     Form<[Document.Clip]>(
-      "array of clips", ["type": "array", "items": ClipKeys.table.reference],
-      write: { .array($0.map { .object($0, ClipKeys.properties) }) }
+      "array of clips", ["type": "array", "items": ClipKeys.table.reference]
     ) { reader, value in reader.items(value, "clips").map { reader.clip($0, .video, hasSound: true).written } },
     "clips of a track must not overlap, except by a `transition`")
 
@@ -82,7 +81,7 @@ enum ClipKeys {
   static let speed = Key(
     "speed",
     Form<Document.Clip.Speed>(
-      "", .any(Form<Rational>.rational(ClipEntry.speeds).schema, SpeedPointKeys.list), write: { $0.json }
+      "", .any(Form<Rational>.rational(ClipEntry.speeds).schema, SpeedPointKeys.list)
     ) { $0.speed($1) }, default: "1",
     type: "1/100 to 100, or array of points",
     "in place of `duration`: 0.5 is half the speed, so that the clip lasts twice the length of `use`; a number, or a "
@@ -99,7 +98,7 @@ enum ClipKeys {
     "for a clip of a video track with sound: whether its sound is in the output")
   static let until = Key(
     "until",
-    Form<Document.Clip.End>("time, or `\"end\"`", .any(.reference("time"), ["const": "end"]), write: { $0.json }) {
+    Form<Document.Clip.End>("time, or `\"end\"`", .any(.reference("time"), ["const": "end"])) {
       $0.until($1)
     }, default: "",
     "when it ends at the latest, on the film's timeline: it is cut there. `\"end\"` is the end of all other clips, so "
@@ -110,7 +109,7 @@ enum ClipKeys {
   static let transition = Key(
     "transition",
     Form<Document.ClipTransition>(
-      "time, kind, or object", .any(TransitionKeys.ofClips, TransitionKeys.ofAudioClips), write: { $0.json }
+      "time, kind, or object", .any(TransitionKeys.ofClips, TransitionKeys.ofAudioClips)
     ) { $0.clipTransition($1, .video) }, default: "none: a cut",
     "how the clip before it in the list gives way to it: see [Transitions between clips](#transitions-between-clips)")
 
@@ -133,7 +132,7 @@ enum ClipKeys {
     Form<Document.Level>(
       "-1 to 1, or ramps of `value`",
       .any(.number(RampQuantity.pan.range), RampTables.list(RampTables.value, in: RampQuantity.pan.range)),
-      write: { $0.json(RampQuantity.valueKey) }
+      write: RampQuantity.value(RampQuantity.pan.range).written
     ) { $0.clipPan($1) }, default: "0", kinds: ["sound"],
     "where its sound is, from left to right; see [audioMix](#audiomix). Ramps are on the clip's own time: "
       + "`[{ \"over\": \"0..2\", \"value\": [-1, 1] }]`")
@@ -154,8 +153,7 @@ enum ClipKeys {
   static let deinterlace = Key(
     "deinterlace",
     Form<Document.Deinterlace>(
-      "`\"auto\"`, `true`, `false`", ["enum": ["auto", true, false]],
-      write: { $0.mode.map { .boolean($0 == .always) } ?? .text("auto") }
+      "`\"auto\"`, `true`, `false`", ["enum": ["auto", true, false]]
     ) { $0.deinterlacing($1) }, default: "`\"auto\"`", kinds: ["video"],
     "whether pictures of two fields become progressive: those that are flagged as interlaced, all, or none")
 
@@ -231,7 +229,7 @@ enum SubtitleTrackKeys {
       "array of clips",
       [
         "type": "array", "items": clipTable.reference, "maxItems": .integer(SubtitleTrackEntry.greatestCount),
-      ], write: { .array($0.map { .object($0, clipProperties) }) }
+      ]
     ) { $0.subtitleClips($1) }, "with the text tracks of assets")
   static let properties: [Property<Document.SubtitleTrack>] = [
     id.of(\.id), type.always(MediaType.subtitle.rawValue), CaptionKeys.language.of(\.language),
@@ -260,8 +258,7 @@ enum MetadataTrackKeys {
   static let values = Key(
     required: "values",
     Form<[Document.MetadataValue]>(
-      "array", ["type": "array", "items": valueTable.reference],
-      write: { .array($0.map { .object($0, valueProperties) }) }
+      "array", ["type": "array", "items": valueTable.reference]
     ) { reader, value in reader.items(value, "values").compactMap { reader.metadataValue($0) } },
     "in any order, none overlapping another; all numbers, or all texts")
   static let interpolation = Key(

@@ -22,7 +22,7 @@ enum TransitionKeys {
   static let center = Key(
     "center",
     Form<Document.TransitionStyle.Center>(
-      "`[x, y]`", .tuple(.number(0...1), .number(0...1)), write: { [.decimal($0.x), .decimal($0.y)] }
+      "`[x, y]`", .tuple(.number(0...1), .number(0...1))
     ) { $0.center($1) }, default: "`[0.5, 0.5]`", kinds: ["circle"],
     "circle: its centre, in parts of the frame's width and height, each 0 to 1")
   static let softness = Key(
@@ -110,7 +110,7 @@ enum CompositorKeys {
   static let metadata = Key(
     "metadata",
     Form<[TrackID]>(
-      "array of strings", ["type": "array", "items": ["type": "string"]], write: { .array($0) }
+      "array of strings", ["type": "array", "items": ["type": "string"]], write: JSONValue.array
     ) { reader, value in
       reader.items(value, "the names of metadata tracks").compactMap { reader.metadataReference($0) }
     }, "the [metadata tracks](#metadata-tracks) whose values the compositor is given")

@@ -12,7 +12,8 @@ struct VideoCompositionEntry: Sendable {
   var scale: Rational { written.scale ?? .one }
   /// That of `frameRate`, if that is written.
   var frameDuration: MediaTime? {
-    written.frameDuration ?? written.frameRate.flatMap { try? MediaTime(.one / $0) }  // It was checked when it was read.
+    // That it can be computed was checked when it was read.
+    written.frameDuration ?? written.frameRate.flatMap { try? MediaTime(.one / $0) }
   }
   var background: Color { written.background ?? .black }
   var transitions: [Document.Transition] { written.transitions }

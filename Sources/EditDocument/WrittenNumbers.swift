@@ -34,10 +34,7 @@ extension JSONValue {
 
   /// Per cent, such as `"12.5%"`.
   static func percent(_ number: Double) -> JSONValue {
-    // Where the decimals are rounded when they are read, those of a neighbour may be the right ones.
-    let candidates = [number, number.nextUp, number.nextDown].map(\.textWithoutExponent)
-    let exact = candidates.first { text in ((try? exactDecimal(text)) ?? nil)?.approximate == number }
-    return .text((exact ?? candidates[0]) + "%")
+    .text(number.textWithoutExponent + "%")
   }
 }
 

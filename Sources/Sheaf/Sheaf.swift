@@ -40,6 +40,7 @@
 @_exported public import struct CompositionModel.ValueRampList
 @_exported public import enum CompositionModel.VideoCodec
 @_exported public import struct CompositionModel.VideoFormat
+@_exported public import struct EditDocument.Document
 @_exported public import enum EditDocument.ExportPreset
 @_exported public import struct SheafCompositing.MutablePixelBuffer
 @_exported public import struct SheafCompositing.PixelBuffer

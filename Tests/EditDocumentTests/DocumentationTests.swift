@@ -60,8 +60,10 @@ import Testing
     }
     for example in examples {
       let document = try Document.parse(Array(example.utf8))
-      let edit = try document.lower(assets: try assets(of: document), output: nil)
+      let assets = try assets(of: document)
+      let edit = try document.lower(assets: assets, output: nil)
       #expect(try edit.frameCount > 0)
+      try checkRewriting(of: document.written, edit, assets: assets, output: nil)
     }
   }
 

@@ -8,7 +8,8 @@ extension Document {
     public var asset: AssetID
     /// The part of the asset, on the asset's timeline. Nil: all of it.
     public var use: TimeRange?
-    /// When it starts. Nil: at the end of the clip before it on its track, or where the transition from that one starts.
+    /// When it starts. Nil: at the end of the clip before it on its track, or where the transition from that one
+    /// starts.
     public var at: Time?
     /// How long it lasts. If it differs from the length of `use`, the speed is changed. Nil: the length of `use`.
     public var duration: Time?

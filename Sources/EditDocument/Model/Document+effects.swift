@@ -31,7 +31,7 @@ extension Document {
         }
       }
 
-      public func encode(to encoder: any Encoder) throws { try level.json(RampQuantity.valueKey).encode(to: encoder) }
+      public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 
       var level: Level {
         switch self {
@@ -106,8 +106,4 @@ extension Document.AudioFilter {
     return .object(
       [("kind", .text(effect.kind.rawValue))] + zip(keys, effect.values).map { ($0.name, $0.form.write($1)) })
   }
-}
-
-extension Document.Mask {
-  var json: JSONValue { .object(self, MaskKeys.properties) }
 }

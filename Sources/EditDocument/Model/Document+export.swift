@@ -171,16 +171,6 @@ extension Document {
   }
 }
 
-extension Document.Stream {
-  func json(_ properties: [Property<Settings>]) -> JSONValue {
-    switch self {
-    case .automatic: .boolean(true)
-    case .none: .boolean(false)
-    case .settings(let settings): .object(settings, properties)
-    }
-  }
-}
-
 extension Document.MetadataSource {
   var json: JSONValue {
     switch self {

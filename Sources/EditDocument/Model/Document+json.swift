@@ -23,7 +23,7 @@ extension Document {
 
   private var value: JSONValue {
     get throws(DocumentError) {
-      let value = JSONValue.object(self, DocumentKeys.properties)
+      let value = JSONValue.written(self)
       try value.checkNumbers()
       return value
     }

@@ -174,7 +174,7 @@ extension Document.Overlay.Text {
   var json: JSONValue {
     switch self {
     case .text(let text): .text(text)
-    case .track(let track): .object(track, TrackTextKeys.properties)
+    case .track(let track): track.json
     }
   }
 }

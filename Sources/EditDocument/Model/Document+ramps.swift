@@ -163,7 +163,7 @@ extension Document.Transform {
     switch self {
     case .matrix(let matrix):
       .array([matrix.a, matrix.b, matrix.c, matrix.d, matrix.tx, matrix.ty].map(JSONValue.decimal))
-    case .parts(let parts): .object(parts, TransformKeys.properties)
+    case .parts(let parts): parts.json
     }
   }
 }

@@ -30,14 +30,7 @@ extension Document.AudioMix {
   /// Of a volume that stays the number alone.
   var json: JSONValue {
     var members = tracks.sorted { $0.key < $1.key }.map { (key: $0.key, value: $0.value.json) }
-    if let loudness { members.append((AudioMixEntry.loudnessKey, .object(loudness, LoudnessKeys.properties))) }
+    if let loudness { members.append((AudioMixEntry.loudnessKey, loudness.json)) }
     return .object(members)
-  }
-}
-
-extension Document.TrackMix {
-  var json: JSONValue {
-    if case .constant(let volume) = volume, self == Self(volume: .constant(volume)) { return .decimal(volume) }
-    return .object(self, AudioMixKeys.properties)
   }
 }

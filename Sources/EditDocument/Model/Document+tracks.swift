@@ -13,8 +13,8 @@ extension Document {
 
   /// A track of pictures or of sound. The first video track is on top.
   public struct MediaTrack: Hashable, Sendable {
-    /// Its name, to which transitions, instructions and the audio mix refer. Nil: `video1`, `video2`…, `audio1`…, by its
-    /// number among the tracks of its type.
+    /// Its name, to which transitions, instructions and the audio mix refer. Nil: `video1`, `video2`…, `audio1`…, by
+    /// its number among the tracks of its type.
     public var id: TrackID?
     /// `video` or `audio`. Nil: `video`.
     public var type: MediaType?
@@ -114,9 +114,9 @@ extension Document {
 extension Document.Track {
   var json: JSONValue {
     switch self {
-    case .media(let track): .object(track, TrackKeys.properties)
-    case .subtitle(let track): .object(track, SubtitleTrackKeys.properties)
-    case .metadata(let track): .object(track, MetadataTrackKeys.properties)
+    case .media(let track): track.json
+    case .subtitle(let track): track.json
+    case .metadata(let track): track.json
     }
   }
 }

@@ -7,7 +7,8 @@ extension Document {
     public var renderSize: PixelSize?
     /// Above 0, at most 1, of at most six decimals: makes the frame smaller. Nil: 1.
     public var scale: Rational?
-    /// Seconds from one frame to the next, 1/1000 to 60. Nil: those of `frameRate`, or of the clip with the highest rate.
+    /// Seconds from one frame to the next, 1/1000 to 60. Nil: those of `frameRate`, or of the clip with the highest
+    /// rate.
     public var frameDuration: MediaTime?
     /// Frames a second, in place of `frameDuration`.
     public var frameRate: Rational?

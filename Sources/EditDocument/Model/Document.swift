@@ -21,6 +21,23 @@ public struct Document: Hashable, Sendable {
 
   public init() {}
 
+  // The types of the model that documents have, by names that a program may have for its own.
+  public typealias AlphaMode = CompositionModel.AlphaMode
+  public typealias Anchor = CompositionModel.Anchor
+  public typealias BlendMode = CompositionModel.BlendMode
+  public typealias Color = CompositionModel.Color
+  public typealias ColorProperties = CompositionModel.ColourTags
+  public typealias Container = CompositionModel.Container
+  public typealias Ducking = CompositionModel.Ducking
+  public typealias DuckingLevels = CompositionModel.DuckingLevels
+  public typealias Fit = CompositionModel.Fit
+  public typealias LoudnessTarget = CompositionModel.LoudnessTarget
+  public typealias MaskChannel = CompositionModel.LayerMask.Channel
+  public typealias NumberRounding = EditDocument.NumberRounding
+  public typealias Preset = PresetChoice
+  public typealias ToneMapping = CompositionModel.ToneMapping
+  public typealias WipeDirection = CompositionModel.WipeDirection
+
   static let instead = [
     "clips": "clips are listed in a track of 'tracks'", "version": "did you mean 'sheaf'?",
     "output": "did you mean 'export'?", "subtitles": "did you mean 'captions'?",
