@@ -44,7 +44,7 @@ package struct Template: Sendable {
     }
     var reader = DocumentReader(output: nil, preset: nil)
     self.bytes = bytes
-    parameters = reader.parameters(section)
+    parameters = reader.templateParameters(section)
   }
 
   /// A document with these values as the defaults of its parameters; a text that is no document is left as it is. Throws
@@ -146,7 +146,7 @@ extension Template.Kind {
 
 extension DocumentReader {
   /// The parameters that a document declares, with the problems of their declarations.
-  mutating func parameters(_ section: JSONValue) -> [Template.Parameter] {
+  mutating func templateParameters(_ section: JSONValue) -> [Template.Parameter] {
     guard case .object(let members) = section.content else {
       problems.addShape(section.pointer, "\(section.shown) should be an object of parameters by their names")
       return []
@@ -178,7 +178,7 @@ extension DocumentReader {
     guard let section = root.member(DocumentKeys.parameters.name), case .object(let members) = root.content else {
       return root
     }
-    let declared = parameters(section)
+    let declared = templateParameters(section)
     var names: [String] = []
     if case .object(let members) = section.content { names = members.map(\.key) }
     var filling = TemplateFilling(declared, names: names)

@@ -1,3 +1,4 @@
+import TestEdits
 import Testing
 
 @testable import EditDocument
@@ -20,7 +21,7 @@ import Testing
   }
 
   @Test func `what is JSON stays as it is`() {
-    let document = documentText()
+    let document = documentText(tracks: "[]", "")
     #expect(JSONComments.blanked(Array(document.utf8)) == Array(document.utf8))
   }
 
