@@ -23,7 +23,7 @@ extension DocumentReader {
     }
     return items.compactMap { item in
       let filter = filter(item)
-      guard ofFilm, let filter, filter.kind == .chromaKey else { return filter }
+      guard ofFilm, !isOfPart, let filter, filter.kind == .chromaKey else { return filter }
       problems.addShape(
         filter.pointer.key("kind"), "'chromaKey' is for clips and layers: the film has nothing behind it to be seen")
       return nil

@@ -152,7 +152,7 @@ extension DocumentReader {
 
   /// Reports uses of metadata tracks that the document does not have.
   mutating func checkMetadataUses(_ tracks: [Document.MetadataTrack]) {
-    guard names.tracksAreKnown else { return }
+    guard names.tracksAreKnown, !isOfPart else { return }
     let known = Set(tracks.map(\.id))
     for use in metadataUses where !known.contains(use.track) {
       if names.tracks[use.track] != nil {

@@ -93,7 +93,7 @@ extension DocumentReader {
           fields.pointer, "\(noun) needs '\(key.name)'" + (key.example.map { ", such as \($0)" } ?? ""))
       }
       if let kind, let kinds = table.kind, kinds.names.contains(kind), let value = fields[key.name],
-        !key.kinds.isEmpty, !key.kinds.contains(kind)
+        !key.kinds.isEmpty, !key.kinds.contains(kind), !isOfPart || key.name != "matte"
       {
         problems.addShape(value.pointer, kinds.message(key, kind))
         refused.append(value.pointer)

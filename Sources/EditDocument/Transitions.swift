@@ -26,8 +26,11 @@ extension DocumentReader {
     let kind = fields.has("kind") ? style.kind?.rawValue : TransitionKeys.standardKind
     // The direction of what slides is none of a diagonal.
     let isStraight = kind == "slide" || kind == "push"
+    // An edit has a matte beside any style.
+    let isOfEdit = isOfPart
     read(fields, TransitionKeys.styleProperties, into: &style) { key in
-      key.name != "kind" && (key.kinds.isEmpty || kind.map(key.kinds.contains) ?? false)
+      key.name != "kind"
+        && (key.kinds.isEmpty || isOfEdit && key.name == "matte" || kind.map(key.kinds.contains) ?? false)
         && !(isStraight && key.name == "direction")
     }
     if isStraight, let value = fields["direction"] {

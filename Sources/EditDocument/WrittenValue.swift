@@ -161,9 +161,9 @@ extension TextShadow: WrittenObject { static var properties: [Property<Self>] { 
 extension TextBox: WrittenObject { static var properties: [Property<Self>] { BoxKeys.properties } }
 extension Document.TrackMix: WrittenObject {
   static var properties: [Property<Self>] { AudioMixKeys.properties }
-  /// Of a volume that stays the number alone.
+  /// Of a mix of the volume alone its number or its ramps.
   var json: JSONValue {
-    if case .constant(let volume) = volume, self == Self(volume: .constant(volume)) { return .decimal(volume) }
+    if let volume, self == Self(volume: volume) { return volume.json(RampQuantity.volume.key) }
     return .object(self, Self.properties)
   }
 }

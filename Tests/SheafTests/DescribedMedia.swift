@@ -4,6 +4,7 @@ import TestPrograms
 
 import struct CompositionModel.CaptionEvent
 import struct CompositionModel.CaptionsFormat
+import struct CompositionModel.ColourTableFormat
 import struct CompositionModel.FrameTimes
 
 /// Descriptions of media without files.
@@ -59,6 +60,30 @@ enum DescribedMedia {
       header: "[Script Info]\n", hasStyles: false,
       events: [CaptionEvent(start: 0, end: seconds * 1000, fields: "0,0,Default,,0,0,0,,word")])
     return AssetDescription(container: "srt", duration: MediaTime(seconds: seconds), tracks: [track])
+  }
+
+  /// A file of the kind that its name says, an hour long.
+  static func file(_ path: String) -> AssetDescription {
+    switch path.split(separator: ".").last {
+    case "png", "jpg":
+      var picture = still()
+      picture.byteCount = 10_000
+      return picture
+    case "m4a", "wav", "mp3", "flac": return sound(seconds: 3600)
+    case "cube":
+      return AssetDescription(
+        container: "cube", duration: .zero, tracks: [], colourTable: ColourTableFormat(dimensions: 3, size: 33))
+    case "srt", "vtt": return captions(seconds: 3600)
+    case "ass":
+      var styled = captions(seconds: 3600)
+      styled.tracks[0].captions?.hasStyles = true
+      return styled
+    default:
+      var film = video(seconds: 3600)
+      for index in film.tracks.indices { film.tracks[index].language = "deu" }
+      film.tracks += captions(seconds: 3600).tracks
+      return film
+    }
   }
 
   static func still() -> AssetDescription {

@@ -74,7 +74,7 @@ extension Document {
     init(pointer: JSONPointer) { self.pointer = pointer }
 
     /// With every default filled in.
-    var mask: LayerMask {
+    package var mask: LayerMask {
       LayerMask(
         track.map { .track($0) } ?? .image(image ?? ""), channel: channel ?? .alpha, isInverted: invert ?? false)
     }
@@ -86,10 +86,10 @@ extension Document.Filter {
   /// In the order of `FilterKind.parameters`.
   var parameters: [Parameter] { effect.values }
 
-  var color: Color? { if case .chromaKey(let color, _, _, _) = effect { color } else { nil } }
+  package var color: Color? { if case .chromaKey(let color, _, _, _) = effect { color } else { nil } }
 
   /// The asset of a look-up table.
-  var table: AssetID? { if case .lut(let table, _) = effect { table } else { nil } }
+  package var table: AssetID? { if case .lut(let table, _) = effect { table } else { nil } }
 
   var json: JSONValue {
     var members = [(key: "kind", value: JSONValue.text(kind.rawValue))]

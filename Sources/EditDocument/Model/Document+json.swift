@@ -10,6 +10,18 @@ extension Document {
   /// - Parameter json: Its text, in UTF-8.
   public init(json: [UInt8]) throws(DocumentError) { self = try Self.parse(json, output: nil).written }
 
+  /// Reads a document whose assets and tracks need not be there, as of an edit that is not complete.
+  package init(ofEdit json: [UInt8]) throws(DocumentError) {
+    let root: (value: JSONValue, duplicates: [JSONReader.Duplicate])
+    do { root = try JSONReader.read(json) } catch { throw DocumentError(problems: [error.problem]) }
+    var reader = DocumentReader(output: nil, preset: nil)
+    reader.isOfPart = true
+    for duplicate in root.duplicates { reader.problems.add(duplicate.pointer, JSONReader.duplicateKey) }
+    let document = reader.document(root.value)?.written
+    guard let document, reader.problems.count == 0 else { throw DocumentError(problems: reader.problems.problems) }
+    self = document
+  }
+
   /// The document as JSON for people, ending with a newline. What is read of it equals the document, and means the same
   /// film. Throws, with their places, the numbers that JSON cannot have.
   public var json: String {

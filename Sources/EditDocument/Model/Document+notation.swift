@@ -105,7 +105,7 @@ extension Document {
     case mode(BlendMode)
 
     /// Nil for `normal`.
-    var mode: BlendMode? { if case .mode(let mode) = self { mode } else { nil } }
+    package var mode: BlendMode? { if case .mode(let mode) = self { mode } else { nil } }
   }
 
   /// Which pictures of a clip of two fields become progressive.

@@ -85,7 +85,7 @@ extension Document {
 
 extension Document.TransitionStyle {
   /// With every default filled in, and without the matte.
-  var style: CompositionModel.TransitionStyle {
+  package var style: CompositionModel.TransitionStyle {
     CompositionModel.TransitionStyle(filledKind, easing: easing ?? .linear)
   }
 

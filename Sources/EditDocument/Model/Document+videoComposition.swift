@@ -91,7 +91,7 @@ extension Document {
 
 extension Document.Compositor {
   /// With every default filled in.
-  var compositor: CustomCompositor {
+  package var compositor: CustomCompositor {
     CustomCompositor(name: name, parameters: parameters ?? "{}", metadata: metadata.isEmpty ? nil : metadata)
   }
 }

@@ -5,7 +5,7 @@ import EditDocument
 /// encoded.
 ///
 /// It is a value. `document()` writes it as the JSON document that `sheaf render` and a farm take, and `init(document:
-/// assets:)` reads it back, equal to what was written.
+/// assets:)` reads it, or any other document.
 public struct Edit: Sendable, Hashable {
   /// One thing that is wrong in an edit, with its place in the edit's document.
   public typealias Problem = CompositionModel.Problem
@@ -27,6 +27,11 @@ public struct Edit: Sendable, Hashable {
   /// given those that it names.
   public var metadataTracks: [MetadataTrack]
   public var export: ExportSettings
+  /// The parts of the document that the edit was read from which the edit's own types cannot hold, as they are written:
+  /// clips that follow each other or have a place in the picture, transitions between clips, lengths in per cent, times
+  /// in frames. Its tracks are those of the film, before those of `composition`; its `videoComposition`, `audioMix`,
+  /// `captions` and `export` take the place of the edit's, if they are not empty.
+  public var unconverted = Document()
 
   public init(
     assets: [AssetID: String] = [:], composition: Composition = Composition(), audioMix: AudioMix = AudioMix(),
@@ -83,7 +88,7 @@ public struct Edit: Sendable, Hashable {
         else { continue }
         problems.append(
           Problem(
-            pointer: "/tracks/\(number)/clips/\(index)",
+            pointer: "/tracks/\(unconverted.tracks.count + number)/clips/\(index)",
             message:
               "the clip has track \(clip.sourceTrack) of '\(clip.asset)', and its 'trackNumber' is that of track "
               + "\(played.index)"))
@@ -132,74 +137,4 @@ public struct AssetSource: Sendable, Hashable {
 
   /// The whole of an asset that has a duration of its own.
   public func whole() throws(EditingError) -> AssetRange { try AssetRange(whole: id, description: description) }
-}
-
-// MARK: As a document
-
-extension Edit {
-  /// The edit as a JSON document. Throws, with the place in the document, if a number of the edit is not finite or a
-  /// part cannot be written otherwise.
-  public func document() throws(DocumentError) -> [UInt8] {
-    let tracks = try JSONValue.member("tracks") { () throws(DocumentError) in
-      try .array(
-        JSONValue.written(composition.tracks) + JSONValue.written(subtitleTracks) + JSONValue.written(metadataTracks))
-    }
-    let mix = try JSONValue.member("audioMix") { () throws(DocumentError) in
-      audioMix == AudioMix() ? nil : try audioMix.written(tracks: composition.tracks)
-    }
-    let video = try JSONValue.member("videoComposition") { () throws(DocumentError) in
-      videoComposition == VideoComposition() ? nil : try videoComposition.written()
-    }
-    let export = try JSONValue.member("export") { () throws(DocumentError) in
-      self.export == ExportSettings() ? nil : try self.export.written()
-    }
-    let document = JSONValue.object([
-      ("sheaf", .integer(1)), ("assets", .object(assets.map { ($0.key, .text($0.value)) })), tracks, mix, video,
-      try JSONValue.member("captions", captions), export,
-    ])
-    try document.checkNumbers()
-    return Array(document.canonicalText.utf8)
-  }
-
-  /// Reads an edit from a document that gives the place and the part of each clip, as `document()` writes it. Throws if
-  /// the document has what an edit has not, such as clips that follow each other without `at`.
-  ///
-  /// - Parameters:
-  ///   - document: Its text, in UTF-8.
-  ///   - descriptions: What the files of the document's clips contain.
-  public init(document: [UInt8], assets descriptions: [AssetID: AssetDescription]) throws(DocumentError) {
-    let read: (value: JSONValue, duplicates: [JSONReader.Duplicate])
-    do {
-      read = try JSONReader.read(document)
-    } catch {
-      throw DocumentError(problems: [error.problem])
-    }
-    if let duplicate = read.duplicates.first {
-      let problem = Problem(pointer: duplicate.pointer.text, message: JSONReader.duplicateKey)
-      throw DocumentError(problems: [problem])
-    }
-    let fields = try read.value.fields(
-      "a document", ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "captions", "export", "$schema"])
-    let version = try fields.required("sheaf")
-    guard case .number("1") = version.content else { throw version.problem("\(version.shown) is not version 1") }
-    self.init()
-    for (id, path) in try fields["assets"]?.members ?? [] { assets[id] = try path.text }
-    for track in try fields.required("tracks").items {
-      switch try track.trackType {
-      case .subtitle: subtitleTracks.append(try SubtitleTrack(track))
-      case .metadata: metadataTracks.append(try MetadataTrack(track))
-      case let type: composition.tracks.append(try CompositionTrack(track, type, descriptions))
-      }
-    }
-    if let mix = fields["audioMix"] { audioMix = try AudioMix(mix, tracks: composition.tracks) }
-    if let video = fields["videoComposition"] { videoComposition = try VideoComposition(video) }
-    captions = try fields.list("captions")
-    if let export = fields["export"] { self.export = try ExportSettings(export) }
-    for index in videoComposition.overlays.indices {
-      // The name of an asset is a font's file, and any other a family.
-      videoComposition.overlays[index].changeText { text in
-        if assets[text.font] != nil { (text.fontFile, text.font) = (text.font, "sans-serif") }
-      }
-    }
-  }
 }

@@ -1,5 +1,4 @@
 public import CompositionModel
-import EditDocument
 
 extension ExportSettings {
   /// The kinds of file, by their extensions.
@@ -50,67 +49,5 @@ extension ExportSettings {
 
     /// The name of its file in the folder of the outputs.
     public var fileName: String { "\(name).\(container.rawValue)" }
-  }
-}
-
-extension ExportSettings.Output: DocumentValue {
-  init(_ value: JSONValue) throws(DocumentError) {
-    let fields = try value.fields(
-      "an output", ["name", "container", "video", "audio", "size", "height", "optimizeForNetworkUse"])
-    self.init(
-      name: try fields.required("name").text, container: try fields.required("container").choice("container"),
-      optimizeForNetworkUse: try fields.flag("optimizeForNetworkUse"))
-    size = try fields.integer("height").map { .height($0) }
-    if let written = fields["size"] {
-      guard size == nil else { throw written.problem("an output of an edit has 'size' or 'height', not both") }
-      let sides = try written.items(2, "a size, [width, height]")
-      size = .exactly(PixelSize(width: try sides[0].integer, height: try sides[1].integer))
-    }
-    video = try Stream(fields["video"])
-    audio = try Stream(fields["audio"])
-  }
-
-  func written() throws(DocumentError) -> JSONValue {
-    var (height, sides): (Int?, PixelSize?) = (nil, nil)
-    switch size {
-    case .height(let pixels): height = pixels
-    case .exactly(let size): sides = size
-    case nil: break
-    }
-    return .object([
-      ("name", .text(name)), ("container", .text(container.rawValue)),
-      ("size", sides.map { .array([.integer($0.width), .integer($0.height)]) }),
-      ("height", height.map { .integer($0) }),
-      ("video", try video.written()), ("audio", try audio.written()),
-      ("optimizeForNetworkUse", optimizeForNetworkUse.map { .flag($0) }),
-    ])
-  }
-}
-
-extension ExportSettings.Output.Stream where Settings: DocumentValue {
-  fileprivate init(_ value: JSONValue?) throws(DocumentError) {
-    switch value?.content {
-    case nil: self = .inherited
-    case .boolean(let isThere): self = isThere ? .automatic : .none
-    default: self = try value.map { (value) throws(DocumentError) in .settings(try Settings(value)) } ?? .inherited
-    }
-  }
-
-  fileprivate func written() throws(DocumentError) -> JSONValue? {
-    switch self {
-    case .inherited: nil
-    case .automatic: .flag(true)
-    case .none: .flag(false)
-    case .settings(let settings): try settings.written()
-    }
-  }
-}
-
-extension ExportSettings {
-  /// Reads the outputs of a document, which has at least one if it has any.
-  static func outputs(_ value: JSONValue) throws(DocumentError) -> [Output] {
-    let outputs: [Output] = try value.list()
-    if outputs.isEmpty { throw value.problem("an edit has one output or more in 'outputs'") }
-    return outputs
   }
 }

@@ -91,9 +91,7 @@ public final class ExportSession: Sendable {
   ///   - settings: In place of those of the edit.
   ///   - place: Where the work is done.
   public init(_ edit: Edit, to url: URL, settings: ExportSettings? = nil, on place: Place = .thisMachine) {
-    var edit = edit
-    if let settings { edit.export = settings }
-    self.edit = edit
+    self.edit = settings.map { edit.exported(with: $0) } ?? edit
     self.url = url
     self.place = place
     (progress, reports) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))

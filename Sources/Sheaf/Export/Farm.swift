@@ -37,7 +37,7 @@ public struct Farm: Sendable {
   ///   - priority: Jobs of a higher priority are rendered first.
   public func submit(_ edit: Edit, as name: String? = nil, priority: Int = 0) async throws(SheafError) -> Job {
     try await sheafErrors {
-      let file = try EditFile(edit, film: name ?? edit.export.path)
+      let file = try EditFile(edit, film: name ?? edit.exportPath)
       try file.checkOutput(name)
       return Job(id: try await submit(file, as: name ?? "", over: nil, priority: Int32(clamping: priority)))
     }

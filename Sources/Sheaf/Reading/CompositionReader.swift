@@ -22,10 +22,9 @@ public final class CompositionReader: Sendable {
     let film: CompositionModel.Edit
     (folder, film, reader) = try await sheafErrors {
       let descriptions = try await Self.descriptions(of: edit, renderer)
-      var lossless = edit
       let film = try Document.parse(edit.document(), output: "film.mkv").lower(
         assets: descriptions, output: "film.mkv")
-      lossless.export = Self.lossless(film)
+      let lossless = edit.exported(with: Self.lossless(film))
       let folder = try TemporaryFolder()
       let path = folder.path + "/film.mkv"
       _ = try await ExportSession(lossless, to: URL(fileURLWithPath: path), on: .local(renderer)).export()
