@@ -28,8 +28,8 @@ struct TraceTests {
 
   /// Those from which most labels come are first. What comes of a seed differs a little from run to run, because equal
   /// things have no order.
-  private static let seeds: (patient: [UInt64], hasty: [UInt64]) = (
-    [1, 4, 5, 15] + 17...28, [7, 9, 10, 16] + 29...40
+  private static let seeds = (
+    patient: [1, 4, 5, 15] + [UInt64](17...28), hasty: [7, 9, 10, 16] + [UInt64](29...40)
   )
   /// How many of all are always run.
   private static let fewest = 8
