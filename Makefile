@@ -80,19 +80,21 @@ bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate
 	pg_virtualenv -t Benchmarks/plan
 	pg_virtualenv -t Benchmarks/watchers
 
-chaos: release ## the example film on farms on which something fails, as a table, then inputs that are changed at random; SEED=n TRIES=n MUTANTS=n
+chaos: release ## the example film on farms on which something fails, as a table, then inputs and traces of the job stores that are made at random; SEED=n TRIES=n MUTANTS=n TRACES=n
 	@scripts/install-packages test
 	swift build -c release --product TestWorker
 	pg_virtualenv -t -o max_connections=200 -o fsync=off Tests/Chaos/run --seed $(or $(SEED),1) --tries $(or $(TRIES),1)
-	SHEAF_TEST_ROOMS=Coordinator swift build --product sheafPackageTests
+	SHEAF_TEST_ROOMS=Coordinator,Jobs swift build --product sheafPackageTests
 	SHEAF_MUTANTS=$(or $(MUTANTS),100000) SHEAF_SEED=$(or $(SEED),1) \
 	  .build/debug/sheafPackageTests.xctest --testing-library swift-testing --filter '^CoordinatorTests\.MutantTests'
+	SHEAF_TRACE_SEEDS=$(or $(TRACES),30) pg_virtualenv -t -o fsync=off .build/debug/sheafPackageTests.xctest \
+	  --testing-library swift-testing --filter '^JobsTests\.TraceTests'
 
 exactness: release-local ## every frame and sample of films cut from 600 kinds of files, films of every codec, container and cadence, documents that are changed at random, then the time of probing, as tables; SEED=n MUTANTS=n
 	@scripts/install-packages test
 	swift build --product sheafPackageTests
 	SHEAF_EXACTNESS=$(or $(SEED),1) swift test --skip-build --disable-xctest \
-	  --filter '^(ExactnessTests\.WholeAttack|FarmTests\.RealMediaTests)'
+	  --filter '^(ExactnessTests\.WholeAttack|FarmTests\.RealMediaTests|MediaTests\.(Probe|VideoReading|AudioReading)Tests)'
 	scripts/http-tools
 	SHEAF_TESTED_DOCUMENTS=.build/tested-documents swift test --skip-build --disable-xctest \
 	  --filter '^EditDocumentTests\.'

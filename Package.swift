@@ -8,10 +8,13 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+// SwiftPM refuses such flags of a package that another depends on by version.
+let isDependency = Context.packageDirectory.contains("/checkouts/")
 // Without this SwiftPM builds C at -O0 in debug, and a test that runs a pixel kernel takes seconds.
-let optimised: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
-// And the tests' plain twins of kernels, which are Swift, most of a minute.
-let optimisedSwift: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
+let optimised: [CSetting] = isDependency ? [] : [.unsafeFlags(["-O2"], .when(configuration: .debug))]
+// And Swift's generics in debug, such as those of exact numbers, take ten times as long: so do planning, what tests
+// compute as references, and their plain twins of kernels.
+let optimisedSwift: [SwiftSetting] = isDependency ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let csv: Target.Dependency = .product(name: "SwiftCSV", package: "SwiftCSV")
@@ -55,12 +58,12 @@ let package = Package(
   ],
   targets: [
     // Pure: no C, no I/O.
-    .target(name: "CompositionModel", swiftSettings: strict),
+    .target(name: "CompositionModel", swiftSettings: strict + optimisedSwift),
     // The JSON document. Pure.
     .target(name: "EditDocument", dependencies: ["CompositionModel"], swiftSettings: strict),
-    .target(name: "RenderTasks", dependencies: ["CompositionModel"], swiftSettings: strict),
+    .target(name: "RenderTasks", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
     .target(
-      name: "Segmenter", dependencies: ["CompositionModel", "RenderTasks"], swiftSettings: strict),
+      name: "Segmenter", dependencies: ["CompositionModel", "RenderTasks"], swiftSettings: strict + optimisedSwift),
 
     // What several rooms need: descriptors, folders, threads, settings, JSON; SHA-256.
     .target(name: "SystemSupport", dependencies: [systemPackage], swiftSettings: strict),
@@ -239,7 +242,7 @@ let package = Package(
     .testTarget(
       name: "SegmenterTests",
       dependencies: ["Segmenter", "RenderTasks", "CompositionModel", "TestPrograms"],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     // Media files, frames and pieces for the tests of the three rooms that handle them.
     .target(
       name: "TestMedia", dependencies: ["Digest", "Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
@@ -375,10 +378,10 @@ let package = Package(
     .testTarget(
       name: "FarmTests",
       dependencies: [
-        "SheafCLI", "SheafServer", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "Client", "ContentStorage",
-        "Digest", "FarmAPI", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms",
+        "SheafCLI", "SheafServer", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "Client", "CompositionModel",
+        "ContentStorage", "Digest", "FarmAPI", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms", "Wire",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
   ],
   swiftLanguageModes: [.v6]
 )

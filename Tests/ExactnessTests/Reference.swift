@@ -143,7 +143,7 @@ extension Reference {
       arguments += passthrough + ["-vf", "settb=1/25,setpts=N", "-enc_time_base", "1/25", "-c:v", codec, copy]
     }
     // Its exit code is not looked at, because it may complain of damage and decodes what it can.
-    let result = try Tool.result(of: "ffmpeg", arguments)
+    let result = try copy == nil ? Tool.kept("ffmpeg", arguments) : Tool.result(of: "ffmpeg", arguments)
     var list = try FrameList(String(decoding: result.output, as: UTF8.self), name: path)
     if zip(list.frames, list.frames.dropFirst()).contains(where: { $0.time >= $1.time }) {
       // The muxer has given pictures that come too early the time of the one before.

@@ -4,25 +4,35 @@ import Testing
 /// A film of an average bit rate: its bits are where its pictures need them, and it is the same on any farm. The oracle
 /// is two passes of `ffmpeg` over the same pictures.
 struct AverageBitRateTests {
-  private static let rate = 500_000
+  private struct Size {
+    var width: Int
+    var height: Int
+    /// Of a film, in bits a second.
+    var rate: Int
+  }
+
+  private static let size = Size(width: 320, height: 180, rate: 500_000)
+  /// x265 takes ten times as long for a picture.
+  private static let smallSize = Size(width: 192, height: 108, rate: 200_000)
   private static let seconds = 8
 
   /// Four quiet seconds, and four busy ones.
-  private static func source(_ path: String) async throws {
+  private static func source(_ path: String, _ size: Size) async throws {
     _ = try await Command.output(
-      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "mandelbrot=s=320x180:r=25:end_scale=0.3:end_pts=1500", "-f",
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i",
+      "mandelbrot=s=\(size.width)x\(size.height):r=25:end_scale=0.3:end_pts=1500", "-f",
       "lavfi",
-      "-i", "testsrc2=s=320x180:r=25", "-filter_complex",
+      "-i", "testsrc2=s=\(size.width)x\(size.height):r=25", "-filter_complex",
       "[0:v]trim=duration=4,format=yuv420p[a];[1:v]trim=duration=4,format=yuv420p,"
         + "noise=alls=12:allf=t+u:all_seed=3,rotate=t/9[b];[a][b]concat[v]",
       "-map", "[v]", "-c:v", "ffv1", "-g", "1", path)
   }
 
-  private static func document(_ source: String, _ video: String) -> String {
+  private static func document(_ source: String, _ size: Size, _ video: String) -> String {
     """
     { "sheaf": 1, "assets": { "a": "\(source)" },
       "tracks": [ { "id": "A", "type": "video", "sound": false, "clips": [ { "asset": "a" } ] } ],
-      "videoComposition": { "renderSize": [320, 180], "frameDuration": "1/25" },
+      "videoComposition": { "renderSize": [\(size.width), \(size.height)], "frameDuration": "1/25" },
       "export": { "to": "film.mkv", "video": \(video), "audio": false } }
     """
   }
@@ -63,11 +73,12 @@ struct AverageBitRateTests {
     let files = try Workspace()
     defer { files.remove() }
     let source = files.path("source.mkv")
-    try await Self.source(source)
+    let size = Self.smallSize
+    try await Self.source(source, size)
     let edit = try files.write(
       Self.document(
-        source,
-        "{ \"codec\": \"hevc\", \"bitRate\": \(Self.rate), \"preset\": \"superfast\", \"keyframeInterval\": 50 }"),
+        source, size,
+        "{ \"codec\": \"hevc\", \"bitRate\": \(size.rate), \"preset\": \"superfast\", \"keyframeInterval\": 50 }"),
       to: "edit.json")
     var films: [String] = []
     for workers in [1, 3] {
@@ -80,11 +91,11 @@ struct AverageBitRateTests {
     }
     #expect(FileManager.default.contentsEqual(atPath: films[0], andPath: films[1]))
     let found = try await bits(films[0])
-    #expect(abs(Double(found.first + found.second) / Double(Self.rate * Self.seconds) - 1) < 0.02, "\(found)")
+    #expect(abs(Double(found.first + found.second) / Double(size.rate * Self.seconds) - 1) < 0.02, "\(found)")
 
     let passes = files.path("passes.mkv")
     for pass in [["pass=1", "null", "-"], ["pass=2", "matroska", passes]] {
-      let encoder = ["-c:v", "libx265", "-preset", "superfast", "-g", "50", "-b:v", "\(Self.rate)"]
+      let encoder = ["-c:v", "libx265", "-preset", "superfast", "-g", "50", "-b:v", "\(size.rate)"]
       let parameters = ["-x265-params", "log-level=error:stats=\(files.path("stats")):\(pass[0])", "-f"]
       let arguments = ["-v", "error", "-i", source] + encoder + parameters + pass.dropFirst()
       _ = try await Command(executable: "ffmpeg", arguments: arguments).run()
@@ -99,8 +110,9 @@ struct AverageBitRateTests {
     let files = try Workspace()
     defer { files.remove() }
     let source = files.path("source.mkv")
-    try await Self.source(source)
-    let edit = try files.write(Self.document(source, Self.h264(Self.rate)), to: "edit.json")
+    let size = Self.size
+    try await Self.source(source, size)
+    let edit = try files.write(Self.document(source, size, Self.h264(size.rate)), to: "edit.json")
     let film = files.path("film.mkv")
     let one = try await Command.sheaf(
       "render", edit, "-o", film, "--store", files.path("one"), "--segment-duration", "2", "--workers", "1"
@@ -108,14 +120,14 @@ struct AverageBitRateTests {
     try #require(one.status == 0, "\(one.errors)")
 
     let found = try await bits(film)
-    #expect(abs(Double(found.first + found.second) / Double(Self.rate * Self.seconds) - 1) < 0.02)
+    #expect(abs(Double(found.first + found.second) / Double(size.rate * Self.seconds) - 1) < 0.02)
     // Two passes of ffmpeg give it about twice the bits of the quiet half.
     #expect(Double(found.second) > 1.4 * Double(found.first))
 
     let log = files.path("passes")
     let passes = files.path("passes.mkv")
     for pass in [["-pass", "1", "-f", "null", "-"], ["-pass", "2", passes]] {
-      let encoder = ["-c:v", "libx264", "-preset", "veryfast", "-g", "50", "-b:v", "\(Self.rate)"]
+      let encoder = ["-c:v", "libx264", "-preset", "veryfast", "-g", "50", "-b:v", "\(size.rate)"]
       let arguments = ["-v", "error", "-i", source] + encoder + ["-passlogfile", log] + pass
       _ = try await Command(executable: "ffmpeg", arguments: arguments).run()
     }
@@ -132,7 +144,7 @@ struct AverageBitRateTests {
     #expect(FileManager.default.contentsEqual(atPath: film, andPath: again))
 
     // Nothing is measured again for another bit rate.
-    let other = try files.write(Self.document(source, Self.h264(2 * Self.rate)), to: "other.json")
+    let other = try files.write(Self.document(source, size, Self.h264(2 * size.rate)), to: "other.json")
     let second = try await Command.sheaf(
       "render", other, "-o", files.path("other.mkv"), "--store", files.path("one"), "--segment-duration", "2"
     ).run()

@@ -63,9 +63,7 @@ struct CodecFilmTests {
           #"{"codec": "\#(audio)", "sampleRate": 48000}"#),
         to: "\(codec).json")
       let (alone, together) = (files.path("alone-\(name)"), files.path("farm-\(name)"))
-      let render = try await Command.sheaf(
-        "render", edit, "-o", alone, "--segment-duration", "4/5", "--workers", "1", "--store", files.path("store")
-      ).run()
+      let render = try await TestFilm.render(edit, alone, segmentDuration: "4/5")
       try #require(render.status == 0, "\(codec): \(render.errors)")
       let submit = try await farm.sheaf("submit", edit, "--segment-duration", "4/5", "--wait", "-o", together).run()
       try #require(submit.status == 0, "\(codec): \(submit.errors)")

@@ -50,11 +50,11 @@ struct Command {
     return Result(status: status, output: try text("output"), errors: try text("errors"))
   }
 
-  /// What ffmpeg or ffprobe, of which `Tool` knows the fastest start, does with the arguments.
+  /// What ffmpeg or ffprobe, of which `Tool` keeps what it has made, does with the arguments.
   private func reference() async throws -> Result {
     let result = try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
-        continuation.resume(with: Swift.Result { try Tool.result(of: executable, arguments) })
+        continuation.resume(with: Swift.Result { try Tool.kept(executable, arguments) })
       }
     }
     return Result(

@@ -55,8 +55,7 @@ struct CustomCompositorTests {
     let submitted = try await farm.sheaf("submit", edit, "--segment-duration", "1/2").run()
     let job = submitted.output.trimmingCharacters(in: .whitespacesAndNewlines)
     try await farm.eventually("the reason why the job waits") {
-      let status = try await farm.sheaf("status", job, "--json").run()
-      let found = try JSONDecoder().decode(Status.self, from: Data(status.output.utf8))
+      let found = try await farm.status(of: job, as: Status.self)
       return found.state == "probing"
         && found.waitsFor == "no worker that is connected has the compositor 'diagonal-blinds'"
     }
@@ -106,36 +105,34 @@ struct CustomCompositorTests {
   @Test(arguments: [
     (
       #"{ "kind": "custom", "name": "faulty", "parameters": { "throwsAt": 0.5 } }"#, Int32(65),
-      #"/tracks/0/clips/1/transition: the compositor 'faulty' with {"throwsAt":0.5} failed "#
-        + "1/2 s after the start of its transition, which lasts 1 s: this is not to my taste"
+      [
+        #"/tracks/0/clips/1/transition: the compositor 'faulty' with {"throwsAt":0.5} failed "#
+          + "1/2 s after the start of its transition, which lasts 1 s: this is not to my taste"
+      ]
     ),
     (
       #"{ "kind": "custom", "name": "faulty", "parameters": { "throwsAt": "now" } }"#, 65,
-      "/tracks/0/clips/1/transition: the compositor 'faulty' with {\"throwsAt\":\"now\"} cannot read its parameters: "
-        + "/parameters/throwsAt: this is not a Double"
+      [
+        "/tracks/0/clips/1/transition: the compositor 'faulty' with {\"throwsAt\":\"now\"} cannot read its parameters: "
+          + "/parameters/throwsAt: this is not a Double"
+      ]
     ),
     (
       #"{ "kind": "custom", "name": "faulty", "parameters": { "trapsAt": 0.5 } }"#, 1,
-      "the compositor is beside itself"
+      ["the compositor is beside itself"]
     ),
     (
       #"{ "kind": "custom", "name": "faulty", "parameters": { "trapsAtOnce": true } }"#, 1,
-      "trial of the compositor 'faulty' failed 3 times"
-    ),
-    (
-      #"{ "kind": "custom", "name": "faulty", "parameters": { "trapsAtOnce": true } }"#, 1,
-      "the compositor does not get up"
+      ["trial of the compositor 'faulty' failed 3 times", "the compositor does not get up"]
     ),
   ])
   func `a compositor that fails fails the job with its reason`(
-    style: String, status: Int32, reason: String
+    style: String, status: Int32, reasons: [String]
   ) async throws {
     defer { files.remove() }
-    let result = try await Command.sheaf(
-      "render", try transition(style), "-o", files.path("film.mp4"), "--store", files.path("store"),
-      "--worker-executable", test
-    ).run()
-    #expect(result.status == status && result.errors.contains(reason), "\(result.status): \(result.errors)")
+    let result = try await TestFilm.render(try transition(style), files.path("film.mp4"), worker: "TestWorker")
+    #expect(result.status == status, "\(result.status): \(result.errors)")
+    for reason in reasons { #expect(result.errors.contains(reason), "\(result.errors)") }
   }
 
   /// Three uses of a compositor that cannot be made, of which two are equal, and a clip that has a problem of its own.
@@ -204,8 +201,7 @@ struct CustomCompositorTests {
     let submitted = try await farm.sheaf("submit", try refused()).run()
     let job = submitted.output.trimmingCharacters(in: .whitespacesAndNewlines)
     try await farm.eventually("the end of the job") {
-      let status = try await farm.sheaf("status", job, "--json").run()
-      return try JSONDecoder().decode(Status.self, from: Data(status.output.utf8)).state == "failed"
+      try await farm.status(of: job, as: Status.self).state == "failed"
     }
     let status = try await farm.sheaf("status", job).run()
     expectRefusals(status.output, "\(status.output)")
@@ -241,11 +237,7 @@ struct CustomCompositorTests {
     var hashes: [[FrameHashes.Frame]] = []
     for duration in ["100", "1", "5/24"] {
       let film = files.path("film.mkv")
-      let render = try await Command.sheaf(
-        "render", edit, "-o", film, "--segment-duration", duration, "--store", files.path("store"),
-        "--worker-executable",
-        test
-      ).run()
+      let render = try await TestFilm.render(edit, film, segmentDuration: duration, worker: "TestWorker")
       try #require(render.status == 0, "\(render.errors)")
       hashes.append(try await FrameHashes.video(film).frames)
       try FileManager.default.removeItem(atPath: film)
@@ -299,10 +291,7 @@ struct CustomCompositorTests {
     let film = files.path("film.mkv")
     var hashes: [[FrameHashes.Frame]] = []
     for (document, duration) in [(edit, "100"), (edit, "5/12"), (plain, "100")] {
-      let render = try await Command.sheaf(
-        "render", document, "-o", film, "--segment-duration", duration, "--store", files.path("store"),
-        "--worker-executable", test
-      ).run()
+      let render = try await TestFilm.render(document, film, segmentDuration: duration, worker: "TestWorker")
       try #require(render.status == 0, "\(render.errors)")
       hashes.append(try await FrameHashes.video(film).frames)
     }
@@ -327,9 +316,7 @@ struct CustomCompositorTests {
       { "sheaf": 1, "assets": { "a": "a.mov" }, "tracks": [ { "id": "A", "clips": [ { "asset": "a" } ] } ],
         "videoComposition": { "instructions": [ { "over": "0..3", "layers": [], "compositor": { "name": "gauge" } } ] } }
       """, to: "edit.json")
-    let result = try await Command.sheaf(
-      "render", edit, "-o", files.path("film.mp4"), "--store", files.path("store"), "--worker-executable", test
-    ).run()
+    let result = try await TestFilm.render(edit, files.path("film.mp4"), worker: "TestWorker")
     #expect(result.status == 65)
     #expect(
       result.errors.contains("asks for the metadata track 'level'; it is given none: name it in 'metadata'"),

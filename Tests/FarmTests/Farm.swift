@@ -1,6 +1,10 @@
+import Client
+import FarmAPI
 import Foundation
+import SystemSupport
 import TestPrograms
 import Testing
+import Wire
 
 /// A farm of real processes: PostgreSQL (the one that PG* names), a coordinator and workers on loopback.
 final class Farm: @unchecked Sendable {
@@ -11,6 +15,7 @@ final class Farm: @unchecked Sendable {
   private var workers: [RunningProgram] = []
   private let slots: Int
   private let mediaRoot: String?
+  private let endpoint: CoordinatorClient.Endpoint
   let address: String
   /// Of the HTTP API.
   let http: String
@@ -24,6 +29,7 @@ final class Farm: @unchecked Sendable {
 
     var state: String
     var tasks: [Task]
+    var error: String?
   }
 
   /// - Parameters:
@@ -39,6 +45,7 @@ final class Farm: @unchecked Sendable {
     database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
     let port = Int.random(in: 10000...16000) * 2
     (address, http) = ("127.0.0.1:\(port)", "127.0.0.1:\(port + 1)")
+    endpoint = CoordinatorClient.Endpoint(address: WireAddress(host: "127.0.0.1", port: port), token: token)
     _ = try await Command.output("createdb", database)
     if let recorded {
       _ = try await Command.output(
@@ -60,9 +67,23 @@ final class Farm: @unchecked Sendable {
     coordinator = try program.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log)))
     for index in 0..<count { try startWorker(environment: environments.isEmpty ? [:] : environments[index]) }
     try await eventually("\(count) workers at the coordinator") {
-      let listed = try await self.sheaf("workers", "--json").run()
-      return listed.status == 0 && listed.output.components(separatedBy: "\"worker-").count > count
+      // Until it listens, it cannot be reached.
+      do { return try await self.ask { try await $0.workers() }.count == count } catch is WireError { return false }
     }
+  }
+
+  /// Asks the coordinator over a connection of this process: a program for each question would take more time than the
+  /// farm that it asks.
+  private func ask<Answer: Sendable>(
+    _ question: @escaping @Sendable (JobRun) async throws -> Answer
+  ) async throws -> Answer {
+    try await CoordinatorClient.run(endpoint) { try await question(JobRun($0)) }
+  }
+
+  /// What `sheaf status JOB --json` prints of a job.
+  func status<Status: Decodable>(of job: String, as type: Status.Type = Status.self) async throws -> Status {
+    let found = try await ask { try await $0.status(of: job, withTasks: true) }
+    return try JSONDecoder().decode(Status.self, from: JSONCoding.encoder.encode(found))
   }
 
   /// The content store's folder.
@@ -114,9 +135,8 @@ final class Farm: @unchecked Sendable {
 
   func waitUntil(job: String, _ holds: (Job) async throws -> Bool) async throws {
     try await eventually("job \(job)", seconds: 180) {
-      let status = try await self.sheaf("status", job, "--json").run()
-      let found = try JSONDecoder().decode(Job.self, from: Data(status.output.utf8))
-      if found.state == "failed" { throw Command.Failure(description: "job \(job) failed: \(status.output)") }
+      let found = try await self.status(of: job, as: Job.self)
+      if found.state == "failed" { throw Command.Failure(description: "job \(job) failed: \(found)") }
       return try await holds(found)
     }
   }
@@ -138,14 +158,9 @@ final class Farm: @unchecked Sendable {
 
   /// The name by which the coordinator knows a worker.
   func workerID(_ index: Int) async throws -> String {
-    struct Worker: Decodable {
-      var name: String
-      var id: String
-    }
-    let listed = try await sheaf("workers", "--json").run()
-    let workers = try JSONDecoder().decode([Worker].self, from: Data(listed.output.utf8))
+    let workers = try await ask { try await $0.workers() }
     guard let worker = workers.first(where: { $0.name == "worker-\(index)" }) else {
-      throw Command.Failure(description: "no worker-\(index) among \(listed.output)")
+      throw Command.Failure(description: "no worker-\(index) among \(workers)")
     }
     return worker.id
   }

@@ -5,12 +5,43 @@ import Testing
 /// *The farm is invisible*: the same document gives the same bytes, however it was rendered.
 @Suite(.serialized)
 struct InvisibleFarmTests {
-  /// The example film with a sixteenth of its pixels by default, which an encoder is quick about.
-  static func smallFilm(_ size: String = "[320, 180]") throws -> String {
-    try String(contentsOfFile: Place.example("first-film.json"), encoding: .utf8)
-      .replacingOccurrences(of: "\"media/", with: "\"\(Place.example("media"))/")
+  /// The example film with a sixteenth of its pixels by default, of media that have as few: an encoder and decoders are
+  /// quick about them.
+  static func smallFilm(_ size: String = "[320, 180]") async throws -> String {
+    let media = try await smallMedia.value
+    return try String(contentsOfFile: Place.example("first-film.json"), encoding: .utf8)
+      .replacingOccurrences(of: "\"media/", with: "\"\(media)/")
       .replacingOccurrences(of: "[1280, 720]", with: size)
       .replacingOccurrences(of: "\"preset\": \"medium\"", with: "\"preset\": \"veryfast\"")
+  }
+
+  /// Removed when the tests end.
+  private static let mediaFolder: Workspace = {
+    do {
+      let made = try Workspace()
+      atexit { InvisibleFarmTests.mediaFolder.remove() }
+      return made
+    } catch {
+      fatalError("no folder for the media of the tests: \(error)")
+    }
+  }()
+
+  /// The folder of the example's media, made once: the pictures of its films are smaller.
+  private static let smallMedia = Task {
+    let folder = mediaFolder
+    for name in ["belly-button.ogg", "logo.png"] {
+      try FileManager.default.copyItem(
+        atPath: Place.example("media/\(name)"), toPath: folder.path(name))
+    }
+    for (name, encoder) in [
+      ("flower.mp4", ["libx264", "-g", "60"]), ("big-buck-bunny-trailer.mp4", ["libx264", "-g", "120"]),
+      ("stream-of-water.webm", ["libvpx", "-g", "60", "-deadline", "realtime"]),
+    ] {
+      _ = try Tool.ffmpeg(
+        ["-i", Place.example("media/\(name)"), "-t", "30", "-vf", "scale=320:-2", "-c:a", "copy", "-c:v"] + encoder
+          + [folder.path(name)])
+    }
+    return folder.url.path
   }
 
   /// A document's film, cut in several ways.
@@ -20,16 +51,12 @@ struct InvisibleFarmTests {
   ) async throws -> [(count: Int, segments: Int, frames: [FrameHashes.Frame])] {
     var films: [(count: Int, segments: Int, frames: [FrameHashes.Frame])] = []
     for (count, duration) in cuts {
-      let plan = try await Command.sheaf("plan", edit, "--segment-duration", duration, "--json").run()
-      try #require(plan.status == 0, "\(plan.errors)")
-      let parsed = try JSONSerialization.jsonObject(with: Data(plan.output.utf8)) as? [String: Any]
-      let segments = try #require(parsed?["segments"] as? [Any])
       let film = files.path("film-\(count).mkv")
-      let render = try await Command.sheaf(
-        "render", edit, "-o", film, "--segment-duration", duration, "--store", files.path("store-\(count)")
-      ).run()
+      let render = try await TestFilm.render(edit, film, segmentDuration: duration)
       try #require(render.status == 0, "\(render.errors)")
-      films.append((count, segments.count, try await FrameHashes.video(film).frames))
+      let summary = try JSONSerialization.jsonObject(with: Data(render.output.utf8)) as? [String: Any]
+      let segments = try #require(summary?["segments"] as? Int)
+      films.append((count, segments, try await FrameHashes.video(film).frames))
     }
     return films
   }
@@ -39,7 +66,7 @@ struct InvisibleFarmTests {
     let files = try Workspace()
     defer { files.remove() }
     let edit = try files.write(
-      Self.smallFilm()
+      try await Self.smallFilm("[160, 90]")
         .replacingOccurrences(
           of: #"{ "codec": "h264", "quality": 21, "preset": "veryfast" }"#,
           with: #"{ "codec": "ffv1", "pixelFormat": "yuv420p" }"#
@@ -104,7 +131,7 @@ struct InvisibleFarmTests {
   func `one, two and four slots, and a farm whose worker is killed half way, make the same file`() async throws {
     let files = try Workspace()
     defer { files.remove() }
-    let edit = try files.write(Self.smallFilm(), to: "edit.json")
+    let edit = try files.write(await Self.smallFilm(), to: "edit.json")
     for slots in ["1", "2", "4"] {
       let render = try await Command.sheaf(
         "render", edit, "-o", files.path("\(slots).mp4"), "--workers", slots, "--store", files.path("store-\(slots)")
@@ -141,7 +168,7 @@ struct InvisibleFarmTests {
   func `a render that was killed goes on from its pieces and makes the same file`() async throws {
     let files = try Workspace()
     defer { files.remove() }
-    let edit = try files.write(Self.smallFilm(), to: "edit.json")
+    let edit = try files.write(await Self.smallFilm(), to: "edit.json")
     let store = files.path("store")
     let killed = try Command.sheaf("render", edit, "-o", files.path("film.mp4"), "--workers", "1", "--store", store)
       .start()

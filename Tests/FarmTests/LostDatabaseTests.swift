@@ -10,7 +10,7 @@ struct LostDatabaseTests {
     defer { files.remove() }
     let farm = try await Farm(workers: 2, slots: 1)
     defer { farm.stop() }
-    let edit = try files.write(InvisibleFarmTests.smallFilm(), to: "edit.json")
+    let edit = try files.write(await InvisibleFarmTests.smallFilm(), to: "edit.json")
     let submitting = farm.sheaf(
       "submit", edit, "--wait", "-o", files.path("film.mp4"), "--segment-duration", "1")
     async let submitted = submitting.run()

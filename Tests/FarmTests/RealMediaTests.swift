@@ -1,3 +1,4 @@
+import CompositionModel
 import Foundation
 import Testing
 
@@ -46,8 +47,7 @@ struct RealMediaTests {
     let decodes = decode.status == 0 && decode.output.split(separator: "\n").contains { !$0.hasPrefix("#") }
     let film = work.path("film-\(number).mkv")
     // As a clip of at most a second and a half, whatever its length: a still for that long.
-    let probe = try await Command.sheaf("probe", file.path, "--json").run()
-    let length = try clipLength(probe.output, path: file.path)
+    let length = clipLength(try await TestFilm.probe(file.path))
     let edit = try work.write(
       """
       { "sheaf": 1, "assets": { "a": \(quoted(file.path)) },
@@ -55,7 +55,7 @@ struct RealMediaTests {
         "videoComposition": { "renderSize": [320, 240], "frameDuration": "1/25" },
         "export": { "video": { "codec": "h264", "preset": "ultrafast" } } }
       """, to: "edit-\(number).json")
-    let result = try await Command.sheaf("render", edit, "-o", film, "--store", work.path("store")).run(seconds: 120)
+    let result = try await TestFilm.render(edit, film)
     let name = file.lastPathComponent
     if let words = Self.refused[name] {
       #expect(result.status == 65 && result.errors.contains(words), "\(name): \(result.status) \(result.errors)")
@@ -70,22 +70,10 @@ struct RealMediaTests {
     }
   }
 
-  private func clipLength(_ probe: String, path: String) throws -> String {
-    struct Probe: Decodable {
-      struct Track: Decodable {
-        struct Video: Decodable { var isStill: Bool }
-        var video: Video?
-      }
-      var duration: String
-      var tracks: [Track]
-    }
-    guard let probed = try? JSONDecoder().decode([String: Probe].self, from: Data(probe.utf8)).values.first else {
-      return "\"use\": \"0..1\""
-    }
-    if probed.tracks.contains(where: { $0.video?.isStill == true }) { return "\"duration\": 1.5" }
-    let parts = probed.duration.split(separator: "/").compactMap { Double($0) }
-    let seconds = parts.count == 2 ? parts[0] / parts[1] : parts.first ?? 0
-    return seconds > 1.5 ? "\"use\": \"0..1.5\"" : "\"use\": \"0..\(probed.duration)\""
+  private func clipLength(_ found: AssetDescription?) -> String {
+    guard let found else { return "\"use\": \"0..1\"" }
+    if found.tracks.contains(where: { $0.video?.isStill == true }) { return "\"duration\": 1.5" }
+    return found.duration.approximateSeconds > 1.5 ? "\"use\": \"0..1.5\"" : "\"use\": \"0..\(found.duration)\""
   }
 
   private func quoted(_ text: String) -> String { "\"\(text.replacingOccurrences(of: "\"", with: "\\\""))\"" }

@@ -9,7 +9,7 @@ struct SlowSegmentTests {
     let files = try Workspace()
     defer { files.remove() }
     // Not so small that a segment is rendered before it can be stopped.
-    let edit = try files.write(InvisibleFarmTests.smallFilm("[640, 360]"), to: "edit.json")
+    let edit = try files.write(await InvisibleFarmTests.smallFilm("[640, 360]"), to: "edit.json")
     let farm = try await Farm(workers: 2, slots: 1)
     defer { farm.stop() }
     let stuck = try await farm.workerID(0)

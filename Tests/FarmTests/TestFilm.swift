@@ -21,7 +21,10 @@ struct TestFilm {
   /// - Parameters:
   ///   - edit: The path of the document.
   ///   - output: The film's path. Nil: the document's.
-  static func render(_ edit: String, _ output: String? = nil, segmentDuration: String = "") async throws -> TestFilm {
+  ///   - worker: The farm's worker, among the products.
+  static func render(
+    _ edit: String, _ output: String? = nil, segmentDuration: String = "", worker: String = "sheaf-worker"
+  ) async throws -> TestFilm {
     do {
       let file = try EditFile(edit, output: output)
       try file.checkOutput(output)
@@ -29,7 +32,7 @@ struct TestFilm {
         return TestFilm(status: 64, errors: "the document has no output")
       }
       let render = LocalRender(edit: file, output: path, options: RenderOptions(segmentDuration: segmentDuration))
-      let configuration = try configuration
+      let configuration = try configuration(worker)
       let (status, files) = try await file.locating { try await render.render(configuration) { _ in } }
       var summary = RenderSummary(status, output: path, files: files)
       summary.warnings = file.located(summary.warnings)
@@ -45,14 +48,17 @@ struct TestFilm {
     }
   }
 
-  /// The configuration of the farm, which stays while tests go on.
-  private static var configuration: LocalFarm.Configuration {
-    get throws {
-      var configuration = try LocalFarm.Configuration(store: store.path("store"), slots: 3)
-      configuration.workerExecutable = Place.products.appendingPathComponent("sheaf-worker").path
-      configuration.idleTime = .seconds(30)
-      return configuration
-    }
+  /// The description of a media file, as `sheaf probe` makes it; nil if it cannot be described.
+  static func probe(_ path: String) async throws -> AssetDescription? {
+    try await FileInspection([path], configuration("sheaf-worker")).reply.descriptions[path]
+  }
+
+  /// The configuration of a worker's farm, which stays while tests go on.
+  private static func configuration(_ worker: String) throws -> LocalFarm.Configuration {
+    var configuration = try LocalFarm.Configuration(store: store.path("store-\(worker)"), slots: 3)
+    configuration.workerExecutable = Place.products.appendingPathComponent(worker).path
+    configuration.idleTime = .seconds(30)
+    return configuration
   }
 
   /// Removed when the tests end.

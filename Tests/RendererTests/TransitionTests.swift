@@ -26,10 +26,17 @@ import Testing
     var format: PixelFormat
     var size: PixelSize
     var chromaLocation: String?
+    /// The pixels along an axis that a chroma sample is made from, counted from the first of its cell.
+    let across: [(at: Int, weight: Double)]
+    let down: [(at: Int, weight: Double)]
 
     init(_ format: PixelFormat, _ width: Int, _ height: Int, _ chromaLocation: String? = nil) {
       (self.format, self.chromaLocation) = (format, chromaLocation)
       size = PixelSize(width: width, height: height)
+      let name = chromaLocation ?? "left"
+      across = Self.taps(format.chromaShift.horizontal, isAtFirst: name.hasSuffix("left"), isAtLast: false)
+      down = Self.taps(
+        format.chromaShift.vertical, isAtFirst: name.hasPrefix("top"), isAtLast: name.hasPrefix("bottom"))
     }
 
     var testDescription: String { "\(format) \(chromaLocation ?? "-")" }
@@ -40,24 +47,12 @@ import Testing
       return colour
     }
 
-    /// The pixels along an axis that a chroma sample is made from, counted from the first of its cell: both of the cell
-    /// where chroma is between them, else the one that it is at, and its neighbours by half as much.
-    func taps(_ shift: Int, isAtFirst: Bool, isAtLast: Bool) -> [(at: Int, weight: Double)] {
+    /// Both of the cell where chroma is between them, else the one that it is at, and its neighbours by half as much.
+    private static func taps(_ shift: Int, isAtFirst: Bool, isAtLast: Bool) -> [(at: Int, weight: Double)] {
       if shift == 0 { return [(0, 1)] }
       if isAtFirst { return [(-1, 0.25), (0, 0.5), (1, 0.25)] }
       if isAtLast { return [(0, 0.25), (1, 0.5), (2, 0.25)] }
       return [(0, 0.5), (1, 0.5)]
-    }
-
-    var across: [(at: Int, weight: Double)] {
-      let name = chromaLocation ?? "left"
-      return taps(format.chromaShift.horizontal, isAtFirst: name.hasSuffix("left"), isAtLast: false)
-    }
-
-    var down: [(at: Int, weight: Double)] {
-      let name = chromaLocation ?? "left"
-      return taps(
-        format.chromaShift.vertical, isAtFirst: name.hasPrefix("top"), isAtLast: name.hasPrefix("bottom"))
     }
   }
 
@@ -113,6 +108,12 @@ import Testing
         ], size: size, format: format, colour: film.colour, frameCount: 1)
     }
 
+    /// The sides that a wipe's name has: two of one to a corner.
+    private static let sides = Dictionary(
+      uniqueKeysWithValues: WipeDirection.allCases.map { direction in
+        (direction, SlideDirection.allCases.filter { direction.rawValue.contains($0.rawValue) })
+      })
+
     func share(_ kind: TransitionKind, _ p: Double, _ x: Int, _ y: Int) -> Double {
       let (w, h) = (Double(size.width), Double(size.height))
       let (u, v) = ((Double(x) + 0.5) / w, (Double(y) + 0.5) / h)
@@ -128,15 +129,17 @@ import Testing
       case .wipe(.up, 0), .slide(.up), .push(.up): return min(1, max(0, Double(y) + 1 - h * (1 - p)))
       case .wipe(.down, 0), .slide(.down), .push(.down): return min(1, max(0, h * p - Double(y)))
       case .wipe(let direction, let softness):
-        let name = direction.rawValue
-        var fields: [(value: Double, pixel: Double)] = []
-        if name.contains("left") { fields.append((1 - u, 1 / w)) }
-        if name.contains("right") { fields.append((u, 1 / w)) }
-        if name.contains("up") { fields.append((1 - v, 1 / h)) }
-        if name.contains("down") { fields.append((v, 1 / h)) }
-        let count = Double(fields.count)
-        let value = fields.map(\.value).reduce(0, +) / count
-        let pixel = fields.map(\.pixel).reduce(0, +) / count
+        let sides = Self.sides[direction] ?? []
+        var (value, pixel) = (0.0, 0.0)
+        for side in sides {
+          switch side {
+          case .left: (value, pixel) = (value + 1 - u, pixel + 1 / w)
+          case .right: (value, pixel) = (value + u, pixel + 1 / w)
+          case .up: (value, pixel) = (value + 1 - v, pixel + 1 / h)
+          case .down: (value, pixel) = (value + v, pixel + 1 / h)
+          }
+        }
+        (value, pixel) = (value / Double(sides.count), pixel / Double(sides.count))
         return passed(value, width: softness + pixel, from: pixel / 2, to: 1 - pixel / 2)
       case .slide, .push: return .nan
       case .circle(let cx, let cy, let softness):

@@ -31,7 +31,19 @@ package final class MemorySource: ByteSource {
 
 extension Data {
   /// Little-endian integers.
-  package func samples<Sample: FixedWidthInteger>(_ type: Sample.Type) -> [Sample] {
+  package func samples(_ type: Int16.Type) -> [Int16] { integers() }
+
+  /// Little-endian integers.
+  package func samples(_ type: Int32.Type) -> [Int32] { integers() }
+
+  /// Little-endian integers.
+  package func samples(_ type: UInt16.Type) -> [UInt16] { integers() }
+
+  /// Little-endian integers.
+  package func samples(_ type: UInt32.Type) -> [UInt32] { integers() }
+
+  /// Not for other modules, where it would not be specialised.
+  private func integers<Sample: FixedWidthInteger>() -> [Sample] {
     withUnsafeBytes { bytes in
       (0..<(count / MemoryLayout<Sample>.size)).map {
         Sample(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * MemoryLayout<Sample>.size, as: Sample.self))

@@ -40,14 +40,20 @@ public enum Tool {
   /// Runs a program that must end with 0; throws what it wrote to its standard error otherwise. What ffmpeg and ffprobe
   /// make of the same files by the same arguments is kept (`MadeMedia`): their start takes longer than most of it.
   public static func run(_ program: String, _ arguments: [String]) throws -> Result {
-    let made = try MadeMedia(program, arguments)
-    if let output = try made?.restored() { return Result(status: 0, output: output, log: "") }
-    let result = try result(of: program, arguments)
+    let result = try kept(program, arguments)
     guard result.status == 0 else {
       throw Failure(
         description: "\(program) \(arguments.joined(separator: " ")) ended with \(result.status): \(result.log)")
     }
-    if result.log.isEmpty { try made?.keep(result.output) }
+    return result
+  }
+
+  /// As `run`, whatever the exit code. Only what has ended with 0, and without a word on standard error, is kept.
+  public static func kept(_ program: String, _ arguments: [String]) throws -> Result {
+    let made = try MadeMedia(program, arguments)
+    if let output = try made?.restored() { return Result(status: 0, output: output, log: "") }
+    let result = try result(of: program, arguments)
+    if result.status == 0, result.log.isEmpty { try made?.keep(result.output) }
     return result
   }
 
