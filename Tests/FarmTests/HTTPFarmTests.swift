@@ -171,7 +171,7 @@ import Testing
       """
       '\(schemathesis)' --config-file '\(configuration)' run '\(description)' -u "http://$SHEAF_HTTP" \
         -H "Authorization: Bearer $SHEAF_TOKEN" --checks all --seed 1 --no-color
-      """, in: files.url.path)
+      """, in: files.url.path, seconds: 900)
     let logs = try farm.logs()
     #expect(result.status == 0, "\(result.output) \(result.errors)\n\(logs)")
   }
