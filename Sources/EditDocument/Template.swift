@@ -1,4 +1,4 @@
-package import CompositionModel
+public import CompositionModel
 
 /// A value that a parameter of a document is given, as text.
 package typealias ParameterValue = (name: String, text: String)
@@ -96,6 +96,18 @@ package struct Template: Sendable {
   /// there is not, or that has no value.
   package static func text(_ text: String, _ values: [String: String]) -> String? {
     PlaceholderText(text).filled { values[$0] }
+  }
+}
+
+extension Document {
+  /// The document that a template makes: one with `parameters`. Throws every problem of the values and of the document
+  /// that can be found without its media.
+  /// - Parameters:
+  ///   - json: The template's text.
+  ///   - values: Of its parameters by name, as text: `"7/2"`, `"true"`, `"#ff8800"`. The others have their defaults.
+  public init(template json: String, values: [String: String]) throws(DocumentError) {
+    let values = values.sorted { $0.key < $1.key }.map { (name: $0.key, text: $0.value) }
+    try self.init(json: Template.setting(values, in: Array(json.utf8)))
   }
 }
 

@@ -59,6 +59,8 @@ import Testing
     let set = try Template.setting(Self.values, in: Array(Self.card.utf8))
     let (template, document) = (try Document.parse(set), try Document.parse(Array(Self.written.utf8)))
     #expect(template.written == document.written)
+    let byName = Dictionary(Self.values.map { ($0.name, $0.text) }) { first, _ in first }
+    #expect(try Document(template: Self.card, values: byName) == document.written)
     #expect(template.assetPaths.map(\.path) == ["b.png", "films/Ada.mov"])
     let assets = ["photo": try SyntheticAssets.still(), "film": try SyntheticAssets.video()]
     #expect(try template.lower(assets: assets, output: nil) == document.lower(assets: assets, output: nil))
