@@ -22,14 +22,16 @@ import Testing
       } + [[UInt16(truncatingIfNeeded: count)]]
   }
 
+  /// All fonts and settings of the machine, which take a while to load.
+  private nonisolated(unsafe) static let config = FcInitLoadConfigAndFonts()
+
   /// Pango's own choice with all fonts and settings of the machine is the oracle.
   @Test(arguments: [
     "Maroubra", "The sea · 海 · البحر · ים", "日本語と한국어", "😀 smile ❤️ 1️⃣ ❤ 👩‍👩‍👧", "हिन्दी ไทย ਪੰਜਾਬੀ", "a\nb\r\nc", " x ",
     "tab\there", "ﬁ e\u{301} Å", "1/2 → ½ ∞ ≠", "שלום (world) 123",
   ])
   func `a text is drawn with the fonts that were found as with all fonts of the machine`(text: String) throws {
-    let config = try #require(FcInitLoadConfigAndFonts())
-    defer { FcConfigDestroy(config) }
+    let config = try #require(Self.config)
     let map = try FontMap(config)
     for font in ["sans-serif", "DejaVu Serif", "Noto Sans", "No Such Family"] {
       for style in 0..<4 {

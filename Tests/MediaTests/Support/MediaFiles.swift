@@ -4,8 +4,8 @@ import Foundation
 enum MediaFiles {
   static let own = files(in: repository.appendingPathComponent("Tests/Media"))
 
-  /// The repository's own, and the files of `SHEAF_SHARED_MEDIA` or of a folder `shared/media` next to the repository:
-  /// each fourth of them and one of each file type, with the seed of `make exactness` all. Prints a line where there are
+  /// The repository's own, and of the files of `SHEAF_SHARED_MEDIA`, or of a folder `shared/media` next to the
+  /// repository, each fourth and one of each type; with the seed of `make exactness` all. Prints a line where there are
   /// none.
   static let all: [String] = {
     let named = ProcessInfo.processInfo.environment["SHEAF_SHARED_MEDIA"].map { URL(fileURLWithPath: $0) }
