@@ -45,7 +45,8 @@ public enum DocumentSchema {
         "An edit of films, pictures and sound. What depends on media or on other parts of a document is reported by 'sheaf check'."
       ),
       // In a document with parameters any value may be a placeholder.
-      ("if", .all(["type": "object"], .requires(DocumentKeys.parameters.name))), ("then", template), ("else", .object(document)),
+      ("if", .all(["type": "object"], .requires(DocumentKeys.parameters.name))), ("then", template),
+      ("else", .object(document)),
       ("$defs", .object(definitions)),
     ])
   }()

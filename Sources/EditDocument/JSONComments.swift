@@ -1,7 +1,8 @@
 /// JSON with comments and trailing commas, as files named `.jsonc` have.
 package enum JSONComments {
-  /// The text with spaces in the place of comments (`//` to the end of the line, `/* */`) and of commas before a closing
-  /// bracket, so that every other byte keeps its place. What is not closed is left as it is, for the reader to report.
+  /// The text with spaces in the place of comments (`//` to the end of the line, `/* */`) and of commas before a
+  /// closing bracket, so that every other byte keeps its place. What is not closed is left as it is, for the reader to
+  /// report.
   package static func blanked(_ text: [UInt8]) -> [UInt8] {
     var text = text
     var index = 0

@@ -47,8 +47,8 @@ package struct Template: Sendable {
     parameters = reader.templateParameters(section)
   }
 
-  /// A document with these values as the defaults of its parameters; a text that is no document is left as it is. Throws
-  /// a problem for each value that is of no parameter, or not of its parameter's type.
+  /// A document with these values as the defaults of its parameters; a text that is no document is left as it is.
+  /// Throws a problem for each value that is of no parameter, or not of its parameter's type.
   /// - Parameter values: By name, as text. If there are none, the document need not have parameters.
   package static func setting(
     _ values: [ParameterValue], in bytes: [UInt8]
