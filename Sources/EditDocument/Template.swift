@@ -177,7 +177,7 @@ extension DocumentReader {
     guard let kind = read(fields, ParameterKeys.type) else { return nil }
     let standard = fields["default"]
     if let standard, !kind.allows(standard.content) {
-      problems.addShape(standard.pointer, "\(standard.shown) is not \(kind.noun)")
+      problems.add(standard.pointer, "\(standard.shown) is not \(kind.noun)")
       return nil
     }
     return Template.Parameter(

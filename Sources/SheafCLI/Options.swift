@@ -106,13 +106,15 @@ struct ParameterOptions: ParsableArguments {
   @Option(
     name: .customLong("set"),
     help: ArgumentHelp(
-      "A value of a parameter of the document. Once for each parameter that is given one.", valueName: "name=value"))
+      "A value of a parameter of the document. Once for each parameter that is given one. [SHEAF_SET, one on each line]",
+      valueName: "name=value"))
   var set: [String] = []
 
   var values: [ParameterValue] {
     get throws {
       var values: [ParameterValue] = []
-      for text in set {
+      let lines = Setting.text(nil, "SHEAF_SET")?.split(separator: "\n").map(String.init) ?? []
+      for text in set.isEmpty ? lines : set {
         guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
           throw ValidationError("--set has a name and a value, such as --set title=Summer, not \(text)")
         }
