@@ -3,8 +3,8 @@ public import CompositionModel
 /// A document that was read, but not yet compared with its media: the document, its problems, and what follows from its
 /// parts together.
 ///
-/// Each section of the document has a file here, with the section's reader and its lowering, and one, `Document+….swift`, with
-/// its Swift type. To add a key:
+/// Each section of the document has a file here, with the section's reader and its lowering, and one with its Swift
+/// type, `Document+….swift`. To add a key:
 ///
 /// 1. Add a property to the type of its object (`Document+….swift`).
 /// 2. Declare the key in the object's table (`…Tables.swift`), with its form, default and meaning, and bind it to the
