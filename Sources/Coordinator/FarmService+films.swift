@@ -65,6 +65,8 @@ extension FarmService {
         }
       }
     } catch let failure as Waveform.Failure {
+      // The film is another thing than the request is for.
+      if case .notSound(let reason) = failure { throw FarmError(.conflict, reason) }
       throw FarmError(.invalid, failure.description)
     } catch let error as ContentStoreError {
       throw FarmError(error)

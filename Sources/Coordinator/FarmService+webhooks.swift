@@ -137,7 +137,8 @@ extension FarmService {
     if let url = request.url {
       let parts = url.utf8.allSatisfy { (33...126).contains($0) } ? URLComponents(string: url) : nil
       guard url.utf8.count <= longestURL, let parts, ["http", "https"].contains(parts.scheme?.lowercased()),
-        parts.host?.isEmpty == false, parts.user == nil, parts.password == nil, parts.fragment == nil,
+        let host = parts.host, host.wholeMatch(of: /[A-Za-z0-9.\-]+|\[[0-9A-Fa-f:.]+\]|[0-9A-Fa-f:.]+/) != nil,
+        parts.user == nil, parts.password == nil, parts.fragment == nil,
         (1...65_535).contains(parts.port ?? 443)
       else {
         throw FarmError(
