@@ -340,7 +340,8 @@ let package = Package(
     .testTarget(
       name: "SheafCLITests",
       dependencies: [
-        "SheafCLI", "SheafServer", "Client", "CompositionModel", "FarmAPI", "FarmModel", "Wire", "Digest",
+        "SheafCLI", "SheafServer", "Client", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "Wire",
+        "Digest",
         "SystemSupport", "TestCoordinator", "TestPrograms", argumentParser, protobuf, unixSignals,
       ],
       exclude: ["Help"], swiftSettings: strict),

@@ -7,12 +7,15 @@ struct ProblemList: Sendable {
 
   private var kept: [Problem] = []
   private var seen: Set<Problem> = []
+  /// The places whose value is not known, and has its problem.
+  private var unknown: Set<String> = []
   private(set) var count = 0
   /// How many were found in the shape of values: those that the JSON Schema says too.
   var shapeCount = 0
 
   /// The message is made only if it is kept. Equal messages at the same place are one problem.
   mutating func add(_ pointer: JSONPointer, _ message: @autoclosure () -> String) {
+    guard unknown.isEmpty || !unknown.contains(pointer.text) else { return }
     count += 1
     guard kept.count < Self.limit else { return }
     let problem = Problem(pointer: pointer.text, message: message())
@@ -24,6 +27,9 @@ struct ProblemList: Sendable {
     shapeCount += 1
     add(pointer, message())
   }
+
+  /// No problem is added at a place from now on: what its value will be is not known.
+  mutating func passOver(_ pointer: JSONPointer) { unknown.insert(pointer.text) }
 
   /// The problems that are kept, and a last one with the number of the others.
   var problems: [Problem] {

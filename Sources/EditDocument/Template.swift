@@ -133,14 +133,14 @@ extension Template.Kind {
     case .number:
       guard let read = try? JSONReader.read(Array(text.utf8)).value.content, case .number = read else { return nil }
       return read
-    case .time:
-      if let number = Self.number.value(text) { return number }
-      return MediaTime(notation: text, frameDuration: MediaTime(value: 1, timescale: 30)).map { _ in .string(text) }
-    case .color:
-      let digits = text.dropFirst()
-      guard text.hasPrefix("#"), [6, 8].contains(digits.count), digits.allSatisfy(\.isHexDigit) else { return nil }
-      return .string(text)
+    case .time: return Self.number.value(text) ?? written(text, .signedTime)
+    case .color: return written(text, .color)
     }
+  }
+
+  /// The text, if the document's form of such a value can be read of it.
+  private func written<Value>(_ text: String, _ form: Form<Value>) -> JSONValue.Content? {
+    DocumentReader(output: nil, preset: nil).unreported(.text(text), form).map { _ in .string(text) }
   }
 
   /// Whether a value of the document is of this type.
@@ -239,16 +239,16 @@ private struct TemplateFilling {
     let written = PlaceholderText(text)
     guard written.hasBraces else { return value }
     if let name = written.only {
-      guard let content = content(of: name, at: value.pointer, &problems) else { return value }
+      guard let content = content(of: name, at: value.pointer, &problems) else {
+        problems.passOver(value.pointer)
+        return value
+      }
       return JSONValue(content: content, pointer: value.pointer, offset: value.offset)
     }
     let filled = written.filled { name in
-      switch content(of: name, at: value.pointer, &problems) {
-      case .string(let text), .number(let text): text
-      case .boolean(let flag): flag ? "true" : "false"
-      case .null, .array, .object, nil: nil
-      }
+      content(of: name, at: value.pointer, &problems)?.text
     }
+    if filled == nil { problems.passOver(value.pointer) }
     return JSONValue(content: .string(filled ?? text), pointer: value.pointer, offset: value.offset)
   }
 
@@ -269,7 +269,7 @@ private struct TemplateFilling {
       if isFirst { problems.add(parameter.pointer, "'\(name)' has no value: give it one, or a 'default'") }
       return nil
     }
-    if case .string(let text) = value { byteCount += text.utf8.count }
+    if let text = value.text { byteCount += text.utf8.count }
     guard byteCount <= Self.greatestByteCount else {
       problems.add(.root, "the values of the parameters make the document too long")
       return nil
@@ -335,6 +335,17 @@ extension Substring {
     var text = drop { $0 == " " }
     while text.last == " " { text.removeLast() }
     return text
+  }
+}
+
+extension JSONValue.Content {
+  /// Of a scalar in a text. Nil: it is none.
+  fileprivate var text: String? {
+    switch self {
+    case .string(let text), .number(let text): text
+    case .boolean(let flag): flag ? "true" : "false"
+    case .null, .array, .object: nil
+    }
   }
 }
 

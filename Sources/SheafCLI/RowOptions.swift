@@ -15,7 +15,7 @@ struct RowOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       A CSV file of which each row makes a film: its first line has names of parameters, and -o, or the document's \
-      export.to, has some in braces, such as out/{{name}}.mp4; {{row}} is the row's number. [SHEAF_ROWS]
+      export.to, has some in braces, such as out/{{name}}.mp4. In -o {{row}} is the row's number. [SHEAF_ROWS]
       """, valueName: "file"))
   var rows: String?
 

@@ -7,22 +7,8 @@ import Testing
 /// A document as a Swift value: what is read of its JSON is the same, and means the same film. Every document that a
 /// test lowers is compared in this way too (`checkRewriting`).
 @Suite struct DocumentModelTests {
-  private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
-
   /// The documents of the examples and of the pages.
-  private func published() throws -> [String] {
-    var texts: [String] = []
-    for name in ["first-film", "everyday-edit", "custom-transition/edit"] {
-      texts.append(try String(contentsOf: Self.repository.appending(path: "Examples/\(name).json"), encoding: .utf8))
-    }
-    let docs = Self.repository.appending(path: "docs")
-    for page in try FileManager.default.contentsOfDirectory(atPath: docs.path).sorted() where page.hasSuffix(".md") {
-      let lines = try String(contentsOf: docs.appending(path: page), encoding: .utf8).components(separatedBy: "\n")
-      texts += lines.split { $0.hasPrefix("```") }.map { $0.joined(separator: "\n") }
-    }
-    return texts.filter(isDocument)
-  }
+  private func published() throws -> [String] { try PublishedDocuments.texts().filter(isDocument) }
 
   private func isDocument(_ text: String) -> Bool {
     let object = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
@@ -30,11 +16,7 @@ import Testing
   }
 
   /// Those that tests have kept in an earlier run. Empty: there was none.
-  private func kept() throws -> [String] {
-    guard let path = ProcessInfo.processInfo.environment["SHEAF_KEPT_DOCUMENTS"] else { return [] }
-    return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-      .map { try JSONDecoder().decode(String.self, from: Data($0.utf8)) }
-  }
+  private func kept() throws -> [String] { try PublishedDocuments.kept() ?? [] }
 
   @Test func `every document of the examples and the pages equals itself when it is written and read`() throws {
     let texts = try published()

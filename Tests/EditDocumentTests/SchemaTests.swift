@@ -70,26 +70,10 @@ import Testing
   // MARK: Documents
 
   /// The documents of the examples and of the pages, which are valid.
-  private func published() throws -> [JSONValue] {
-    var texts: [String] = []
-    for name in ["first-film", "everyday-edit", "custom-transition/edit"] {
-      texts.append(try String(contentsOf: Self.repository.appending(path: "Examples/\(name).json"), encoding: .utf8))
-    }
-    let docs = Self.repository.appending(path: "docs")
-    for page in try FileManager.default.contentsOfDirectory(atPath: docs.path).sorted() where page.hasSuffix(".md") {
-      let lines = try String(contentsOf: docs.appending(path: page), encoding: .utf8).components(separatedBy: "\n")
-      texts += lines.split { $0.hasPrefix("```") }.map { $0.joined(separator: "\n") }
-    }
-    return texts.compactMap(document)
-  }
+  private func published() throws -> [JSONValue] { try PublishedDocuments.texts().compactMap(document) }
 
-  /// The documents of the tests, as `TestedDocuments` has kept them in an earlier run; many of them are wrong. Nil:
-  /// there was none.
-  private func tested() throws -> [JSONValue]? {
-    guard let path = ProcessInfo.processInfo.environment["SHEAF_KEPT_DOCUMENTS"] else { return nil }
-    return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-      .map { try JSONDecoder().decode(String.self, from: Data($0.utf8)) }.compactMap(document)
-  }
+  /// The documents of the tests; many of them are wrong. Nil: an earlier run has kept none.
+  private func tested() throws -> [JSONValue]? { try PublishedDocuments.kept()?.compactMap(document) }
 
   /// Nil: the text is no document.
   private func document(_ text: String) -> JSONValue? {

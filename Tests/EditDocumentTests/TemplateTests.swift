@@ -148,6 +148,20 @@ import Testing
     #expect(try Document.examine(Array(document.utf8)).problems.map { "\($0.pointer): \($0.message)" } == problems)
   }
 
+  /// `tracks` has a time, a flag and a number in the place of each of which a placeholder is.
+  @Test func `what has no value is one problem, and not also a wrong time, flag or number`() throws {
+    let document = #"""
+      {"sheaf": 1, "parameters": {"t": {"type": "time"}, "b": {"type": "boolean"}, "n": {"type": "number", "default": "x"}},
+       "assets": {"a": "a.png"},
+       "tracks": [{"clips": [{"asset": "a", "duration": "{{t}}", "loop": "{{b}}", "opacity": "{{n}}", "until": "{{u}}"}]}],
+       "export": {"to": "a.mp4"}}
+      """#
+    #expect(
+      try Document.examine(Array(document.utf8)).problems.map(\.pointer) == [
+        "/parameters/n/default", "/parameters/t", "/parameters/b", "/tracks/0/clips/0/until",
+      ])
+  }
+
   @Test func `a document without parameters keeps its braces`() throws {
     let document = Self.document(nil, "{{{{a}} {{b}}")
     let examined = try Document.parse(Array(document.utf8))

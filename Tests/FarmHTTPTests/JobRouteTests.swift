@@ -47,6 +47,32 @@ import Testing
     }
   }
 
+  @Test func `a request gives values to the parameters of a document`() async throws {
+    try await TestFarm.run { farm in
+      let template = """
+        {"sheaf": 1, "parameters": {"name": {"type": "text"}, "size": {"type": "number", "default": 1},
+          "shown": {"type": "boolean", "default": true}},
+         "assets": {}, "tracks": [],
+         "videoComposition": {"overlays": [{"text": "{{name}} {{shown}}", "size": "{{size}}"}]},
+         "export": {"to": "film.mp4"}}
+        """
+      let check = { (parameters: String) in
+        let reply = try await farm.post("/v1/jobs", #"{"document": \#(template)\#(parameters)}"#)
+        let problems = reply.json["problems"] as? [[String: Any]] ?? []
+        return Set(problems.map { "\($0["pointer"] ?? "") \($0["line"] ?? "")" })
+      }
+      #expect(try await check("") == ["/parameters/name 1"])
+      let values = #""parameters": {"name": "Ada", "size": 12.5, "shown": false}"#
+      let given = try await farm.post("/v1/jobs", #"{"document": \#(template), \#(values)}"#)
+      #expect(given.status == 201, "\(given.text)")
+      #expect(
+        try await check(#", "parameters": {"nome": "Ada", "size": "big", "shown": 1}"#)
+          == ["/parameters 1", "/parameters/size 1", "/parameters/shown 2"])
+      let wrong = try await farm.post("/v1/jobs", #"{"document": \#(template), "parameters": {"name": []}}"#)
+      #expect(wrong.status == 422 && wrong.text.contains("/parameters"), "\(wrong.text)")
+    }
+  }
+
   @Test(arguments: [
     ("{", 400, "bad-request"), ("[]", 422, "invalid"), ("{}", 422, "invalid"), (#"{"document": 1}"#, 422, "invalid"),
     (#"{"document": {}, "priorty": 1}"#, 422, "did you mean 'priority'?"),

@@ -82,7 +82,7 @@ struct ContentRoutes: Sendable {
       }
       // A whole upload of what an interrupted one left begins anew where that ended.
       var skipped = call.request.method == .put ? upload.received : 0
-      // Its client was told what has arrived.
+      // The reply to a part states the offset from which the client goes on.
       let isPart = call.request.method == .patch
       guard offset + skipped == upload.received else {
         await upload.keep(isPromised: upload.received > 0)

@@ -1,0 +1,73 @@
+import Foundation
+import TestPrograms
+import Testing
+
+/// *Parameters*: a film of each row of a file is the film of a document with the row's values in it.
+struct RowFilmTests {
+  private static func document(_ picture: String, _ seconds: String, parameters: String = "") -> String {
+    """
+    { "sheaf": 1, \(parameters)"assets": { "a": "\(picture)" },
+      "tracks": [ { "clips": [ { "asset": "a", "duration": "\(seconds)" } ] } ],
+      "videoComposition": { "renderSize": [64, 48], "frameDuration": "1/10" },
+      "export": { "to": "film.mkv", "video": { "codec": "ffv1" } } }
+    """
+  }
+
+  private static let parameters = #""parameters": { "picture": { "type": "path" }, "seconds": { "type": "time" } }, "#
+
+  private static func frames(_ path: String) throws -> String {
+    String(decoding: try Tool.ffmpeg("-i", path, "-f", "framemd5", "-"), as: UTF8.self)
+  }
+
+  @Test func `each row is rendered as its document by hand, and one that fails keeps no other from it`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    for colour in ["red", "blue"] {
+      _ = try Tool.ffmpeg(
+        "-f", "lavfi", "-i", "color=\(colour):size=32x24", "-frames:v", "1", files.path("\(colour).png"))
+    }
+    let card = files.path("card.json")
+    try Self.document("{{picture}}", "{{seconds}}", parameters: Self.parameters)
+      .write(toFile: card, atomically: false, encoding: .utf8)
+    let rows = files.path("rows.csv")
+    try "picture,seconds\nred.png,3/10\nnone.png,1\nblue.png,0.7\n".write(
+      toFile: rows, atomically: false, encoding: .utf8)
+    let result = try await Command.sheaf(
+      "render", card, "--rows", rows, "-o", files.path("{{row}}.mkv"), "--store", files.path("store")
+    ).run()
+    #expect(result.status == 65)
+    #expect(result.errors.contains("card.json, row 2") && result.errors.contains("none.png"), "\(result.errors)")
+    #expect(result.errors.contains("1 of 3 rows failed"), "\(result.errors)")
+    #expect(!FileManager.default.fileExists(atPath: files.path("2.mkv")))
+    for (row, picture, seconds) in [(1, "red.png", "3/10"), (3, "blue.png", "7/10")] {
+      let document = files.path("document.json")
+      try Self.document(picture, seconds).write(toFile: document, atomically: false, encoding: .utf8)
+      let film = try await TestFilm.render(document, files.path("by-hand-\(row).mkv"))
+      #expect(film.status == 0, "\(film.errors)")
+      #expect(try Self.frames(files.path("\(row).mkv")) == Self.frames(files.path("by-hand-\(row).mkv")))
+    }
+    #expect(try Self.frames(files.path("1.mkv")) != Self.frames(files.path("3.mkv")))
+  }
+
+  @Test func `on a farm each row is a job, which the name of the file of rows selects`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let farm = try await Farm(workers: 1, slots: 2)
+    defer { farm.stop() }
+    _ = try Tool.ffmpeg("-f", "lavfi", "-i", "color=red:size=32x24", "-frames:v", "1", files.path("red.png"))
+    let (card, rows) = (files.path("card.json"), files.path("rows.csv"))
+    try Self.document("red.png", "{{seconds}}", parameters: #""parameters": { "seconds": { "type": "time" } }, "#)
+      .write(toFile: card, atomically: false, encoding: .utf8)
+    try "seconds\n1/10\n0.4\n".write(toFile: rows, atomically: false, encoding: .utf8)
+    let result = try await farm.sheaf("submit", card, "--rows", rows, "-o", files.path("{{row}}.mkv")).run()
+    #expect(result.status == 0, "\(result.errors)")
+    let jobs = result.output.split(separator: "\n").map(String.init)
+    #expect(jobs.count == 2)
+    let listed = try await farm.sheaf("status", "--name", "of rows.csv", "--json").run().output
+    #expect(jobs.allSatisfy(listed.contains) && listed.contains("card.json, row 2 of rows.csv"), "\(listed)")
+    for (row, count) in [(1, 1), (2, 4)] {
+      let lines = try Self.frames(files.path("\(row).mkv")).split(separator: "\n").filter { !$0.hasPrefix("#") }
+      #expect(lines.count == count)
+    }
+  }
+}
