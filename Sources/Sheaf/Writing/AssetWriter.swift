@@ -139,7 +139,7 @@ public actor AssetWriter {
       video: settings, size: size, frameDuration: frameDuration, colour: colour, name: name, metadata: metadata)
     guard let encoder = plan.export.video else { throw SheafError(.failed, "no settings for the video") }
     if encoder.codec.definition.encoderSetup(encoder, size: size).isAlone {
-      let turn = try await EncoderTurn()
+      let turn = try await EncoderTurn.next()
       // Other calls may have come meanwhile.
       try checkHasNoVideo()
       self.turn = turn
@@ -356,9 +356,14 @@ private final class EncoderTurn: Sendable {
   private static let turns = AsyncSemaphore(capacity: 1)
 
   /// Waits for it. Throws `.cancelled` if the task is cancelled before.
-  init() async throws(SheafError) {
-    guard await Self.turns.enter() else { throw SheafError(.cancelled, "cancelled") }
+  static func next() async throws(SheafError) -> EncoderTurn {
+    guard await turns.enter() else { throw SheafError(.cancelled, "cancelled") }
+    return EncoderTurn()
   }
+
+  // It does not throw: an object without properties is whole from the start, and `deinit` would give back a turn that
+  // it never had.
+  private init() {}
 
   deinit { Self.turns.leave() }
 }
