@@ -438,3 +438,14 @@ void sheaf_mask_plane(
 void sheaf_multiply16(uint16_t *to, const uint16_t *a, const uint16_t *b, ptrdiff_t count) {
   for (ptrdiff_t x = 0; x < count; x++) to[x] = (uint16_t)((a[x] * b[x] + 8192) >> 14);
 }
+
+void sheaf_over16(uint16_t *to, const uint16_t *over, const uint16_t *coverage, ptrdiff_t count) {
+  for (ptrdiff_t x = 0; x < count; x++) {
+    int sum = over[x] + ((to[x] * (16384 - coverage[x]) + 8192) >> 14);
+    to[x] = (uint16_t)(sum > 16384 ? 16384 : sum);
+  }
+}
+
+void sheaf_narrow_coverage16(uint16_t *to, const uint16_t *from, ptrdiff_t count) {
+  for (ptrdiff_t x = 0; x < count; x++) to[x] = (uint16_t)((from[x] * 16384u + 32767u) / 65535u);
+}

@@ -8,6 +8,8 @@ struct ClipSoundEntry: Sendable {
   /// On the clip's own time.
   var pan: [Document.Ramp] = []
   var filters: [Document.AudioFilter] = []
+  /// On the clip's own time.
+  var volume: Document.Level?
   var layout: SpeakerLayout?
 
   /// Which of an asset's audio tracks is heard.
@@ -22,6 +24,7 @@ struct ClipSoundEntry: Sendable {
     (pitch, layout, filters) = (clip.pitch, clip.layout, clip.audioFilters)
     choice = clip.language.map { .language($0) } ?? clip.track.map { .number($0) }
     pan = clip.pan?.ramps(at: pointer.key("pan")) ?? []
+    volume = clip.volume
   }
 
   /// The greatest number of an asset's audio track.
@@ -80,9 +83,17 @@ extension Lowering {
     let pitch = entry.pitch ?? track.pitch
     clip.pitch = pitch == .spectral ? nil : pitch
     clip.audioFilters = entry.filters.isEmpty ? nil : entry.filters.map(\.effect)
-    guard let ramps = timeline(entry.pan) else { return }
-    for ramp in ramps { checkPlace(of: ramp.ramp.over, within: clip.target, owner: "the clip", at: ramp.pointer) }
-    clip.pan = centred(ramps, from: clip.target.start)
+    if let ramps = timeline(entry.pan) {
+      for ramp in ramps { checkPlace(of: ramp.ramp.over, within: clip.target, owner: "the clip", at: ramp.pointer) }
+      clip.pan = centred(ramps, from: clip.target.start)
+    }
+    switch entry.volume {
+    case nil, .constant(1): break
+    case .constant(let volume):
+      clip.volume = exact(at: pointer.key("volume")) { () throws(TimeError) in try RampList.constant(volume) }
+    case .ramps(let written):
+      clip.volume = timeline(written).flatMap { rampList($0, opacity: 1, within: clip.target, owner: "the clip") }
+    }
   }
 
   /// The audio track of its asset that a clip uses. Nil if the asset has none, or nil and a problem if it does not have

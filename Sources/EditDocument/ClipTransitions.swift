@@ -38,6 +38,7 @@ extension DocumentReader {
     case .object:
       guard let fields = fields(value, table) else { return entry }
       entry.duration = read(fields, TransitionKeys.duration)
+      entry.sound = read(fields, TransitionKeys.sound)
       entry.durationPointer = fields["duration"]?.pointer ?? value.pointer
       entry.timesAreKnown = problems.count == found
       entry.style = style(fields, type)
@@ -87,7 +88,7 @@ extension Lowering {
     return exact(at: transition.durationPointer) { () throws(TimeError) in try (preceding.end - length).place }
   }
 
-  private mutating func length(of transition: Document.ClipTransition) -> MediaTime? {
+  mutating func length(of transition: Document.ClipTransition) -> MediaTime? {
     guard let written = transition.duration else { return Document.ClipTransition.standardDuration }
     guard let length = resolve(written, at: transition.durationPointer) else { return nil }
     if length != .zero { return length }
@@ -210,13 +211,25 @@ extension LoweredClip {
 }
 
 extension LoweredTrack {
-  /// The volume of each lane's cross-fades: one goes from 1 to 0 while the other goes from 0 to 1. Clips change the
-  /// lane at each transition, so the ramps of a lane fall and rise in turn.
+  /// The volume of each lane's fades. Of a cross-fade one goes from 1 to 0 while the other goes from 0 to 1. Clips
+  /// change the lane at each one, so the ramps of a lane fall and rise in turn; after a clip that fades to nothing the
+  /// next one of the lane begins at 1.
   func fades(_ lane: TrackID) -> RampList {
-    let ramps = transitions.compactMap { transition -> Ramp? in
-      if transition.to == lane { return Ramp(over: transition.range, from: 0, to: 1) }
-      return transition.from == lane ? Ramp(over: transition.range, from: 1, to: 0) : nil
+    var ramps: [Ramp] = []
+    var ends: [MediaTime] = []
+    for transition in transitions {
+      let isEqualPower = transition.curve == .equalPower
+      if transition.to == lane, transition.edge != .end {
+        ramps.append(
+          Ramp(over: transition.range, from: 0, to: 1, easing: isEqualPower ? Easing.equalPowerRise : nil))
+      } else if transition.from == lane, transition.edge != .start {
+        ramps.append(
+          Ramp(over: transition.range, from: 1, to: 0, easing: isEqualPower ? Easing.equalPowerFall : nil))
+        if transition.edge == .end { ends.append(transition.range.end) }
+      }
     }
+    let starts = Set(ramps.map(\.over.start))
+    ramps += ends.filter { !starts.contains($0) }.map { Ramp(over: MediaTimeRange(emptyAt: $0), from: 1, to: 1) }
     return RampList(ramps.sorted { $0.over.start < $1.over.start })
   }
 }

@@ -34,6 +34,9 @@ struct ClipEntry: Sendable {
   var until: Document.Clip.End? { written.until }
   /// From the clip before it on the track.
   var transition: Document.ClipTransition? { written.transition }
+  /// With what it appears and disappears, of its own.
+  var entrance: Document.Edge? { written.fadeIn.map { .fade($0) } ?? written.in.map { .transition($0) } }
+  var exit: Document.Edge? { written.fadeOut.map { .fade($0) } ?? written.out.map { .transition($0) } }
   /// Whether what it uses plays again and again.
   var loops: Bool { written.loop ?? false }
   var fit: Fit { written.fit ?? .contain }
@@ -46,10 +49,12 @@ struct ClipEntry: Sendable {
   /// Whether it has a mode of its own, which may be `normal`.
   var setsBlendMode: Bool { written.blendMode != nil }
   var mask: Document.Mask? { written.mask }
+  var decoration: LayerDecoration? {
+    LayerDecoration(written.cornerRadius, written.border, written.shadow)
+  }
 
   static let instead = [
-    "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
-    "in": "the part of the asset is 'use'", "out": "the part of the asset is 'use'",
+    "gain": "did you mean 'volume'?", "start": "did you mean 'at'?", "fade": "did you mean 'fadeIn' or 'fadeOut'?",
     "trim": "did you mean 'use'?", "timerange": "the part of the asset is 'use'", "range": "did you mean 'use'?",
     "length": "did you mean 'duration'?", "for": "did you mean 'duration'?",
     "source": "did you mean 'asset'?", "src": "did you mean 'asset'?", "file": "did you mean 'asset'?",
@@ -57,7 +62,8 @@ struct ClipEntry: Sendable {
     "y": "the place is 'frame', [x, y, width, height], or 'transform'", "position": "did you mean 'frame'?",
     "scale": "the size is 'frame', [x, y, width, height], or 'transform' with 'scale'",
     "rotate": "did you mean 'transform', {\"rotate\": 90}?", "rotation": "did you mean 'transform', {\"rotate\": 90}?",
-    "blend": "did you mean 'blendMode'?",
+    "blend": "did you mean 'blendMode'?", "radius": "did you mean 'cornerRadius'?",
+    "borderRadius": "did you mean 'cornerRadius'?", "dropShadow": "did you mean 'shadow'?",
   ]
 
   /// The slowest and the fastest speed of a clip: a hundredth and a hundred times its own.
@@ -73,7 +79,21 @@ struct ClipEntry: Sendable {
   /// The keys of what is set on layers if there are explicit instructions.
   var keysOfLayers: [String] {
     (opacity != 1 || !ramps.isEmpty ? ["opacity"] : []) + geometry.used + (blendMode == nil ? [] : ["blendMode"])
-      + (mask == nil ? [] : ["mask"])
+      + (mask == nil ? [] : ["mask"]) + keysOfDecoration
+  }
+
+  private var keysOfDecoration: [String] {
+    (written.cornerRadius == nil ? [] : ["cornerRadius"]) + (written.border == nil ? [] : ["border"])
+      + (written.shadow == nil ? [] : ["shadow"])
+  }
+}
+
+extension LayerDecoration {
+  /// Nil if there is nothing to draw.
+  init?(_ cornerRadius: Double?, _ border: LayerBorder?, _ shadow: TextShadow?) {
+    let radius = cornerRadius == 0 ? nil : cornerRadius
+    if radius == nil, border == nil, shadow == nil { return nil }
+    self.init(cornerRadius: radius, border: border, shadow: shadow)
   }
 }
 
@@ -96,6 +116,7 @@ extension DocumentReader {
       clip.transition = clipTransition(written, type)
       if clip.transition?.timesAreKnown == false { timesAreKnown = false }
     }
+    read(fields, ClipKeys.fades, into: &clip)
     clipSound(fields, hasSound: hasSound, into: &clip)
     if type == .video {
       read(fields, ClipKeys.pictures, into: &clip)
@@ -103,7 +124,9 @@ extension DocumentReader {
         GeometryEntry(crop: clip.crop, frame: clip.frame, transform: clip.transform, ramps: clip.ramps), fields)
     } else {
       for key in ClipKeys.table.keyNames(ofKind: "video") where fields.has(key) {
-        let instead = !["opacity", "ramps"].contains(key) ? "" : "; the volume of a track is set in 'audioMix'"
+        let instead =
+          ["opacity", "ramps"].contains(key)
+          ? "; that of sound is 'volume'" : ["in", "out"].contains(key) ? "; sound has 'fadeIn' and 'fadeOut'" : ""
         problems.addShape(fields.pointer.key(key), "'\(key)' is for clips of video tracks\(instead)")
       }
     }
@@ -212,6 +235,7 @@ extension Lowering {
       track: lane, fit: entry.fit, opacity: opacity ?? .one,
       blendMode: entry.setsBlendMode ? entry.blendMode : style.blendMode,
       mask: entry.mask == nil ? style.mask : lower(entry.mask))
+    layer.decoration = entry.decoration
     let filters = (filters(entry.filters, within: target) ?? []) + style.filters
     layer.filters = filters.isEmpty ? nil : filters
     if track.type == .video { checkFit(entry.fit, of: asset, id, at: pointer) }

@@ -26,7 +26,9 @@ extension ExaminedDocument {
       guard case .custom(let compositor) = style.style.kind else { return nil }
       return CompositorUse(compositor: compositor, pointer: pointer.text)
     }
-    return tracks.flatMap(\.clips).compactMap { $0.transition.flatMap { use($0.style, $0.pointer) } }
+    return tracks.flatMap(\.clips).flatMap { clip in
+      [clip.written.in, clip.transition, clip.written.out].compactMap(\.self).compactMap { use($0.style, $0.pointer) }
+    }
       + videoComposition.transitions.compactMap { use($0.style, $0.pointer) }
       + (videoComposition.instructions ?? []).compactMap { instruction in
         instruction.compositor.map {

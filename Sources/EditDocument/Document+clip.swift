@@ -27,6 +27,13 @@ extension Document {
     public var loop: Bool?
     /// How the clip before it on its track gives way to it. Nil: a cut.
     public var transition: ClipTransition?
+    /// How it appears and disappears where no other clip of its track gives way to it, or takes its place: its picture
+    /// from and to nothing, its sound from and to silence.
+    public var fadeIn: Fade?
+    public var fadeOut: Fade?
+    /// In place of `fadeIn` and `fadeOut`: a transition of any kind from nothing, and to it.
+    public var `in`: ClipTransition?
+    public var out: ClipTransition?
 
     /// What happens to the pitch of its sound if its speed is changed. Nil: that of its track.
     public var pitch: PitchAlgorithm?
@@ -40,6 +47,8 @@ extension Document {
     public var pan: Level?
     /// Applied to its sound, in order.
     public var audioFilters: [AudioFilter] = []
+    /// 0 to 10, after its filters; ramps are on the clip's own time. Nil: 1.
+    public var volume: Level?
 
     /// How its picture is fitted into a frame of another size. Nil: `contain`.
     public var fit: Fit?
@@ -54,6 +63,10 @@ extension Document {
     public var blendMode: Blending?
     /// Nil: that of its track.
     public var mask: Mask?
+    /// Pixels, 0 to 4096. Nil: 0.
+    public var cornerRadius: Double?
+    public var border: LayerBorder?
+    public var shadow: TextShadow?
     /// On the clip's own time.
     public var ramps: [LayerRamp] = []
     /// Applied in order; their ramps are on the clip's own time.
@@ -83,6 +96,27 @@ extension Document {
       case constant(Rational)
       case points([SpeedPoint])
     }
+  }
+
+  /// How a clip appears, or disappears, gradually.
+  public struct Fade: Hashable, Sendable {
+    /// Above 0.
+    public var duration: Time
+    /// How its sound becomes louder or softer; its picture does so linearly. Nil: linearly.
+    public var curve: FadeCurve?
+    @Incidental var pointer = JSONPointer.root
+
+    public init(_ duration: Time, curve: FadeCurve? = nil) {
+      self.duration = duration
+      self.curve = curve
+    }
+  }
+
+  /// How sound becomes louder or softer.
+  public enum FadeCurve: String, Hashable, Sendable, CaseIterable {
+    case linear
+    /// A quarter of a sine: of two sounds, one of which fades in while the other fades out, the power stays the same.
+    case equalPower = "equal-power"
   }
 
   /// What becomes of the sound of a clip of a video track.

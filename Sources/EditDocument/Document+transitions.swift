@@ -68,6 +68,8 @@ extension Document {
   public struct ClipTransition: Hashable, Sendable {
     /// Nil: 1 s; of a clip with `at` the time for which both clips overlap.
     public var duration: Time?
+    /// How the sound of the one gives way to that of the other. Nil: linearly.
+    public var sound: FadeCurve?
     /// Of an audio track a dissolve, which is a cross-fade.
     public var style: TransitionStyle
     @Incidental var pointer = JSONPointer.root

@@ -65,6 +65,10 @@ extension Document {
     public var opacity: Double?
     public var blendMode: Blending?
     public var mask: Mask?
+    /// Pixels, 0 to 4096. Nil: 0.
+    public var cornerRadius: Double?
+    public var border: LayerBorder?
+    public var shadow: TextShadow?
     public var ramps: [LayerRamp] = []
     /// In place of the clip's. Nil: the clip's.
     public var filters: [Filter]?

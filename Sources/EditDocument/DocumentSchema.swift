@@ -12,14 +12,14 @@ public enum DocumentSchema {
   /// Every object of a document. The first is the document.
   static let tables: [ObjectTable] =
     [
-      DocumentKeys.table, TrackKeys.table, ClipKeys.table, SpeedPointKeys.table, TransitionKeys.clipTable,
+      DocumentKeys.table, TrackKeys.table, ClipKeys.table, FadeKeys.table, SpeedPointKeys.table, TransitionKeys.clipTable,
       TransitionKeys.audioTable, SubtitleTrackKeys.table, SubtitleTrackKeys.clipTable, MetadataTrackKeys.table,
       MetadataTrackKeys.valueTable, MaskKeys.table, TransformKeys.table, RampTables.clip, RampTables.layer,
       RampTables.picture, RampTables.text, RampTables.value, RampTables.parameter,
     ] + FilterKind.allCases.compactMap { FilterTables.tables[$0] } + [
       VideoCompositionKeys.table, FilmColourKeys.table, TransitionKeys.table, CompositorKeys.table,
       InstructionKeys.table, LayerKeys.table, OverlayKeys.imageTable, OverlayKeys.videoTable, OverlayKeys.textTable,
-      OutlineKeys.table, ShadowKeys.table, BoxKeys.table, TrackTextKeys.table, NumberTrackKeys.table,
+      OutlineKeys.table, ShadowKeys.table, BorderKeys.table, BoxKeys.table, TrackTextKeys.table, NumberTrackKeys.table,
       AudioMixKeys.trackTable, RampTables.volume, RampTables.pan, RampTables.mix, DuckKeys.table, LoudnessKeys.table,
     ] + AudioFilterKind.allCases.compactMap { AudioFilterTables.tables[$0] } + [
       ParameterKeys.table, CaptionKeys.table, ExportKeys.table, VideoKeys.table, VideoKeys.shared, AudioKeys.table,

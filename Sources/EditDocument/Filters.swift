@@ -93,6 +93,14 @@ extension Lowering {
     return scale == .one ? filters : filters?.map { $0.scaled(by: scale.approximate) }
   }
 
+  /// What is drawn around a picture, in the film's own size.
+  func scaled(_ decoration: LayerDecoration?, _ geometry: LayerGeometry?) -> LayerDecoration? {
+    guard scale != .one else { return decoration }
+    let scale = scale.approximate
+    let isByMatrix = if case .matrix? = geometry?.transform { true } else { false }
+    return decoration?.scaled(by: scale, lengths: isByMatrix ? 1 : scale)
+  }
+
   /// Reports the fit `blur` of an asset with transparency.
   mutating func checkFit(_ fit: Fit?, of asset: AssetDescription?, _ id: AssetID, at pointer: JSONPointer) {
     guard fit == .blur, asset?.defaultTrack(.video)?.video?.hasAlpha == true else { return }

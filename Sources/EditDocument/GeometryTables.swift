@@ -63,6 +63,11 @@ enum LayerKeys {
     "how its colours and those below become one")
   static let mask = Key(
     "mask", MaskKeys.form, "a picture that decides where it can be seen; see [Masks](#masks)")
+  static let cornerRadius = Key(
+    "cornerRadius", .number(BorderKeys.radii), default: "0",
+    "the radius of its round corners; see [Borders and shadows](#borders-and-shadows)")
+  static let border = Key("border", BorderKeys.form, "a line along its edges, inside of them")
+  static let shadow = Key("shadow", ShadowKeys.form, "its shadow on what is below")
 
   /// Of explicit instructions. Only tracks that are declared are shown.
   static let properties: [Property<Document.Layer>] = [
@@ -72,7 +77,8 @@ enum LayerKeys {
     Key("crop", .rectangle, "as for a clip").of(\.crop),
     Key("frame", .rectangle, default: "the whole frame", "as for a clip").of(\.frame),
     Key("transform", TransformKeys.matrixForm, "as for a clip").of(\.transform),
-    opacity.of(\.opacity), blendMode.of(\.blendMode), mask.of(\.mask), ramps.of(list: \.ramps), filters.of(\.filters),
+    opacity.of(\.opacity), blendMode.of(\.blendMode), mask.of(\.mask), cornerRadius.of(\.cornerRadius),
+    border.of(\.border), shadow.of(\.shadow), ramps.of(list: \.ramps), filters.of(\.filters),
   ]
   static let table = ObjectTable(name: "layer", noun: "a layer", keys: Array(properties))
   static let ramps = Key(
@@ -120,4 +126,23 @@ enum MaskKeys {
       .needsOne(of: ["image", "track"], "a mask needs 'image', a still picture, or 'track', a video track"),
     ])
   static let form = Form<Document.Mask>("object", table.reference) { $0.mask($1) }
+}
+
+/// `border` of a clip or a layer.
+enum BorderKeys {
+  static let radii = 0.0...4096
+  private static let widths = 0.1...1000
+
+  static let width = Key(required: "width", .number(widths), "pixels, inside of the picture's edges")
+  static let color = Key("color", .color, default: "`\"#ffffff\"`", "")
+
+  static let properties: [Property<LayerBorder>] = [width.of(\.width), color.of(\.color, standard: .white)]
+  static let table = ObjectTable(name: "border", noun: "a border", keys: Array(properties))
+
+  static let form = Form<LayerBorder>("object", table.reference) { reader, value in
+    guard let fields = reader.fields(value, table) else { return nil }
+    var border = LayerBorder(width: 0)
+    reader.read(fields, properties, into: &border)
+    return border.width == 0 ? nil : border
+  }
 }

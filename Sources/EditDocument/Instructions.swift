@@ -55,6 +55,9 @@ struct LayerEntry: Sendable {
   var filters: [Document.Filter]? { written.filters }
   var blendMode: BlendMode? { written.blendMode?.mode }
   var mask: Document.Mask? { written.mask }
+  var decoration: LayerDecoration? {
+    LayerDecoration(written.cornerRadius, written.border, written.shadow)
+  }
   var pointer: JSONPointer { written.pointer }
 }
 
@@ -157,6 +160,7 @@ extension Lowering {
       var (layer, placed) = (clip.element.layer, clip.element.geometry)
       layer.geometry = geometry(&placed, of: clip.element.clip.asset)
       layer.filters = scaled(layer.filters, layer.geometry)
+      layer.decoration = scaled(layer.decoration, layer.geometry)
       for number in first..<end { stacks[number].append(layer) }
     }
     return stacks
@@ -195,6 +199,7 @@ extension Lowering {
             track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity, geometry: geometry,
             blendMode: layer.blendMode, mask: layer.mask)
           drawn.filters = scaled(own.isEmpty ? nil : own, geometry)
+          drawn.decoration = scaled(layer.decoration, geometry)
           shown.append(drawn)
         }
         instructions.append(
@@ -227,9 +232,9 @@ extension Lowering {
     }
     for track in tracks where track.entry.type == .video {
       for clip in track.entry.clips {
-        guard let transition = clip.transition else { continue }
-        problems.add(
-          transition.pointer, "transitions are for derived instructions; with 'instructions' there can be none")
+        for pointer in [clip.transition?.pointer, clip.entrance?.pointer, clip.exit?.pointer].compactMap(\.self) {
+          problems.add(pointer, "transitions are for derived instructions; with 'instructions' there can be none")
+        }
       }
     }
   }
@@ -284,7 +289,8 @@ extension Lowering {
         lowered.append(
           ExplicitLayer(
             track: layer.track, fit: layer.fit, opacity: opacity, filters: layer.filters.map { filters($0) ?? [] },
-            geometry: geometry, blendMode: layer.blendMode, mask: mask, clips: track.clips, pointer: layer.pointer))
+            geometry: geometry, blendMode: layer.blendMode, mask: mask, decoration: layer.decoration,
+            clips: track.clips, pointer: layer.pointer))
       }
       return lowered
     }
@@ -307,6 +313,7 @@ private struct ExplicitLayer {
   var geometry: PlacedGeometry?
   var blendMode: BlendMode?
   var mask: LayerMask?
+  var decoration: LayerDecoration?
   var clips: LoweredClips
   var pointer: JSONPointer
 }

@@ -92,8 +92,8 @@ extension Lowering {
       if clip.fit != .contain { keys.append("fit") }
       if !clip.filters.isEmpty { keys.append("filters") }
       if !keys.isEmpty { problems.add(clip.pointer, "\(list(keys)) of a clip \(isIn), would have no effect") }
-      if let transition = clip.transition {
-        problems.add(transition.pointer, "a transition \(isIn); there can be none")
+      for pointer in [clip.transition?.pointer, clip.entrance?.pointer, clip.exit?.pointer].compactMap(\.self) {
+        problems.add(pointer, "a transition \(isIn); there can be none")
       }
     }
     guard document.videoComposition.instructions == nil else { return }

@@ -113,6 +113,29 @@ enum ClipKeys {
     ) { $0.clipTransition($1, .video) }, default: "none: a cut",
     "how the clip before it in the list gives way to it: see [Transitions between clips](#transitions-between-clips)")
 
+  static let fadeIn = Key(
+    "fadeIn", FadeKeys.form, default: "none",
+    "the time in which it appears: its picture from nothing, its sound from silence; see "
+      + "[Fades of clips](#fades-of-clips)")
+  static let fadeOut = Key(
+    "fadeOut", FadeKeys.form, default: "none", "the time at its end in which it disappears in the same way")
+  static let entrance = Key(
+    "in", edge, default: "none", kinds: ["video"], "in place of `fadeIn`: a transition from nothing")
+  static let exit = Key(
+    "out", edge, default: "none", kinds: ["video"], "in place of `fadeOut`: a transition to nothing")
+  private static let edge = Form<Document.ClipTransition>("kind, or object", TransitionKeys.ofEdges) { $0.edge($1) }
+
+  static let volume = Key(
+    "volume",
+    Form<Document.Level>(
+      "a volume, or ramps of `volume`",
+      .any(
+        Form<Double>.volume(RampQuantity.volume.range).schema,
+        ["type": "array", "items": RampTables.volume.reference]),
+      write: RampQuantity.volume.written
+    ) { $0.level($1, of: .volume) }, default: "1", kinds: ["sound"],
+    "that of its sound, by which that of its track is multiplied; see [audioMix](#audiomix). Ramps are on the clip's "
+      + "own time, and before the first it is 1")
   static let pitch = Key(
     "pitch", Form<PitchAlgorithm>.choice("pitch algorithm"), default: "that of its track", kinds: ["sound"],
     "what happens to the pitch of its sound if its speed is changed; see [Pitch](#pitch)")
@@ -173,21 +196,28 @@ enum ClipKeys {
   private static let transitions: [Property<Document.Clip>] = [transition.of(\.transition).readBySection]
   static let sounds: [Property<Document.Clip>] = [
     pitch.of(\.pitch), track.of(\.track), language.of(\.language), layout.of(\.layout), pan.of(\.pan),
-    audioFilters.of(list: \.audioFilters),
+    audioFilters.of(list: \.audioFilters), volume.of(\.volume),
   ]
   static let pictures: [Property<Document.Clip>] = [
     fit.of(\.fit), ofPictures(LayerKeys.crop).of(\.crop), ofPictures(LayerKeys.frame).of(\.frame),
     ofPictures(LayerKeys.transform).of(\.transform), ofPictures(LayerKeys.opacity).of(\.opacity),
-    ofPictures(LayerKeys.blendMode).of(\.blendMode), ofPictures(LayerKeys.mask).of(\.mask), ramps.of(list: \.ramps),
-    filters.of(list: \.filters), deinterlace.of(\.deinterlace), alpha.of(\.alpha),
+    ofPictures(LayerKeys.blendMode).of(\.blendMode), ofPictures(LayerKeys.mask).of(\.mask),
+    ofPictures(LayerKeys.cornerRadius).of(\.cornerRadius), ofPictures(LayerKeys.border).of(\.border),
+    ofPictures(LayerKeys.shadow).of(\.shadow), ramps.of(list: \.ramps),
+    filters.of(list: \.filters), deinterlace.of(\.deinterlace), alpha.of(\.alpha), entrance.of(\.in), exit.of(\.out),
   ]
   static let moments: [Property<Document.Clip>] = [freeze.of(\.freeze), sound.of(\.sound)]
-  static let properties = times + transitions + sounds + pictures + moments
+  static let fades: [Property<Document.Clip>] = [fadeIn.of(\.fadeIn), fadeOut.of(\.fadeOut)]
+  static let properties = times + transitions + fades + sounds + pictures + moments
   static let keys: [any DeclaredKey] = Array(properties)
   static let table = ObjectTable(
     name: "clip", noun: "a clip", keys: keys, instead: ClipEntry.instead,
     rules: [
-      .excludes("until", "duration", "a clip has 'until' or 'duration', not both")
+      .excludes("until", "duration", "a clip has 'until' or 'duration', not both"),
+      .excludes("in", "fadeIn", "a clip has 'fadeIn' or 'in', not both"),
+      .excludes("out", "fadeOut", "a clip has 'fadeOut' or 'out', not both"),
+      .excludes("fadeIn", "transition", "a clip appears by a 'transition' from the one before it or by 'fadeIn', not both"),
+      .excludes("in", "transition", "a clip appears by a 'transition' from the one before it or by 'in', not both"),
     ]
       + ["use", "speed", "reverse", "loop"].map {
         .excludes("freeze", $0, "a clip has 'freeze', the time of the one picture that it shows, or '\($0)', not both")
@@ -200,6 +230,19 @@ enum ClipKeys {
   static let ofVideoTracks: JSONValue = ["properties": ["transition": TransitionKeys.ofClips]]
   static let ofSilentTracks = JSONValue.all(
     .lacks(table.keyNames(ofKind: "sound")), ["properties": ["sound": ["const": "drop"]]])
+}
+
+/// A gradual beginning or end of a clip.
+enum FadeKeys {
+  static let duration = Key(required: "duration", .time, "how long it lasts, more than 0")
+  static let curve = Key(
+    "curve", Form<Document.FadeCurve>.choice("curve"), default: "`linear`",
+    "how the sound becomes louder or softer: the samples times a number that changes linearly, or (`equal-power`) as a "
+      + "quarter of a sine; the picture's opacity changes linearly")
+  static let properties: [Property<Document.Fade>] = [duration.of(\.duration), curve.of(\.curve)]
+  static let table = ObjectTable(
+    name: "fade", noun: "a fade", keys: Array(properties), instead: ["easing": "did you mean 'curve'?"])
+  static let form = Form<Document.Fade>("time, or object", .any(.reference("time"), table.reference)) { $0.fade($1) }
 }
 
 /// A point of a speed that changes.

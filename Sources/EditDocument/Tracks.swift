@@ -50,8 +50,8 @@ import CompositionModel
       + (written.filters.isEmpty ? [] : ["filters"])
   }
 
-  /// Whether there are transitions between its clips.
-  var hasTransitions: Bool { clips.contains { $0.transition != nil } }
+  /// Whether there are transitions between its clips, or from nothing and to it.
+  var hasTransitions: Bool { clips.contains { $0.transition != nil || $0.entrance != nil || $0.exit != nil } }
 }
 
 extension DocumentReader {
@@ -260,6 +260,7 @@ extension Lowering {
       if let transition = clip.transition, number > 0 {
         lane = 1 - lane
         checkMatte(transition.style, at: transition.pointer)
+        if let preceding { checkHasNoExit(preceding.entry, before: transition) }
         start = clip.at == nil ? self.start(of: transition, after: preceding) : nil
       }
       let lowered = lower(clip, number, of: track, style, lane: lanes[lane], from: start, filmEnd: filmEnd)
@@ -279,8 +280,15 @@ extension Lowering {
           transitions.append(
             LoweredTransition(
               from: lanes[1 - lane], to: lanes[lane], style: transition.style, range: range,
-              pointer: transition.pointer))
+              pointer: transition.pointer, curve: transition.sound))
         }
+      }
+      if clip.entrance != nil || clip.exit != nil, let first, let end {
+        let edges = edges(
+          of: clip, from: first.start, to: end, after: transitionEnd, lane: lanes[lane], empty: lanes[1 - lane])
+        isComplete = isComplete && edges != nil
+        transitionEnd = edges?.first { $0.edge == .start }?.range.end ?? transitionEnd
+        transitions += edges ?? []
       }
       preceding = first.flatMap { first in
         end.map { PrecedingClip(entry: clip, start: first.start, end: $0, transitionEnd: transitionEnd) }

@@ -10,6 +10,11 @@ enum TransitionKeys {
     "duration", .time, default: "1 s; with `at` the time for which both clips overlap",
     "how long it lasts, more than 0")
 
+  static let sound = Key(
+    "sound", Form<Document.FadeCurve>.choice("curve"), default: "`linear`",
+    "how the sound of the one clip gives way to that of the other: the volumes add up to 1, or (`equal-power`) their "
+      + "squares do, which is as loud throughout with different sounds")
+
   static let kind = Key(
     "kind", Form<Document.TransitionStyle.Kind>.choice("kind of transition"), default: "`dissolve`", "see below")
   static let direction = Key(
@@ -74,7 +79,7 @@ enum TransitionKeys {
     name: "transition", noun: "a transition", keys: Array(properties), kind: kinds, restrictions: [straight])
   /// Between clips.
   static let clipProperties: [Property<Document.ClipTransition>] =
-    [duration.of(\.duration)] + styleProperties.map { $0.within(\.style) }
+    [duration.of(\.duration), sound.of(\.sound)] + styleProperties.map { $0.within(\.style) }
   static let clipTable = ObjectTable(
     name: "clipTransition", noun: "a transition", keys: Array(clipProperties), instead: Document.ClipTransition.instead,
     kind: kinds, restrictions: [straight])
@@ -82,7 +87,7 @@ enum TransitionKeys {
   static let audioTable = ObjectTable(
     name: "audioTransition", noun: "a transition of an audio track",
     keys: [
-      duration,
+      duration, sound,
       Key(
         "kind",
         .choice("kind of transition of an audio track", among: [TransitionKind.Name.dissolve.rawValue]),
@@ -94,6 +99,8 @@ enum TransitionKeys {
     !style.contains { $0.isRequired && $0.kinds.contains(kind) }
   }
   static let ofClips = JSONValue.any(.reference("time"), ["enum": .array(plainKinds)], clipTable.reference)
+  /// From nothing, or to nothing.
+  static let ofEdges = JSONValue.any(["enum": .array(plainKinds)], clipTable.reference)
   static let ofAudioClips = JSONValue.any(.reference("time"), ["const": "dissolve"], audioTable.reference)
 }
 

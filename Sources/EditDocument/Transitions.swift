@@ -65,6 +65,17 @@ struct LoweredTransition {
   var style: Document.TransitionStyle
   var range: MediaTimeRange
   var pointer: JSONPointer
+  /// How the sound of the one gives way to that of the other.
+  var curve: Document.FadeCurve?
+  var edge = Edge.between
+
+  /// Of what it is the edge.
+  enum Edge {
+    /// Of two clips.
+    case between
+    /// Of one clip: `from` or `to` has none.
+    case start, end
+  }
 }
 
 extension Lowering {
@@ -133,7 +144,9 @@ extension Lowering {
         layers.append(.track(shown))
         continue
       }
-      guard let from = layer(transition.from), let to = layer(transition.to) else { continue }
+      let from = transition.edge == .start ? TrackLayer(track: transition.from) : layer(transition.from)
+      let to = transition.edge == .end ? TrackLayer(track: transition.to) : layer(transition.to)
+      guard let from, let to else { continue }
       done.formUnion([from.track, to.track])
       layers.append(
         .transition(

@@ -50,6 +50,7 @@ extension Document.LayerRamp: WrittenValue {}
 extension Document.Clip.Speed: WrittenValue {}
 extension Document.Clip.End: WrittenValue {}
 extension Document.ClipTransition: WrittenValue {}
+extension Document.Fade: WrittenValue {}
 extension Document.Filter: WrittenValue {}
 extension Document.AudioFilter: WrittenValue {}
 extension Document.Track: WrittenValue {}
@@ -158,6 +159,7 @@ extension Document.Compositor: WrittenObject { static var properties: [Property<
 extension Document.TrackText: WrittenObject { static var properties: [Property<Self>] { TrackTextKeys.properties } }
 extension TextOutline: WrittenObject { static var properties: [Property<Self>] { OutlineKeys.properties } }
 extension TextShadow: WrittenObject { static var properties: [Property<Self>] { ShadowKeys.properties } }
+extension LayerBorder: WrittenObject { static var properties: [Property<Self>] { BorderKeys.properties } }
 extension TextBox: WrittenObject { static var properties: [Property<Self>] { BoxKeys.properties } }
 extension Document.TrackMix: WrittenObject {
   static var properties: [Property<Self>] { AudioMixKeys.properties }

@@ -143,6 +143,8 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
   package var pan: RampList?
   /// Before the pan. Nil: none.
   package var filters: [AudioFilter]?
+  /// After the pan, on the composition's timeline; the track's is multiplied with it. Nil: 1.
+  package var volume: RampList?
 
   package init(
     source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange, pitch: PitchAlgorithm? = nil,

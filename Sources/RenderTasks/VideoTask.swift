@@ -120,6 +120,8 @@ package struct ClipLayer: Sendable, Hashable, Codable {
   /// Nil: drawn over what is below.
   package var blendMode: BlendMode?
   package var mask: PlannedMask?
+  /// Nil: nothing is drawn around the picture.
+  package var decoration: LayerDecoration?
   /// Nil: forwards, at one speed.
   package var retiming: Retiming?
 

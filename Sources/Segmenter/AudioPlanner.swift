@@ -98,6 +98,7 @@ struct AudioPlanner {
         pitch: keepsSpeed ? nil : clip.pitch, layout: clip.layout, pan: clip.pan, filters: clip.audioFilters)
       if clip.retiming.isReversed { planned.isReversed = true }
       planned.speed = clip.retiming?.speed
+      planned.volume = clip.volume
       clips.append(planned)
     }
     return clips

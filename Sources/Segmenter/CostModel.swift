@@ -58,14 +58,16 @@ struct CostModel {
       return 0
     }
     var cost = 0.0
-    if clip.geometry != nil || clip.mask != nil {
+    if clip.geometry != nil || clip.mask != nil || clip.decoration != nil {
       cost += outputPixels * CostModel.place
     } else if video.presentationSize != format.size {
       cost += outputPixels * CostModel.convert
     }
     // A picture with a place of its own is filtered in its own size.
-    let filtered = clip.geometry == nil && clip.mask == nil ? outputPixels : pixels(video.size)
+    let filtered =
+      clip.geometry == nil && clip.mask == nil && clip.decoration == nil ? outputPixels : pixels(video.size)
     if !video.isStill || changes { for filter in clip.filters ?? [] { cost += filtered * filter.kind.cost } }
+    if clip.decoration != nil { cost += outputPixels * CostModel.mask }
     return clip.mask == nil ? cost : cost + outputPixels * CostModel.mask
   }
 

@@ -135,6 +135,7 @@ struct SegmentBuilder {
         opacity: try clock.local(layer.opacity), geometry: try clock.local(layer.geometry),
         blendMode: layer.blendMode, mask: mask)
       planned.filters = try clock.local(layer.filters, digests: sources.digest(of:))
+      planned.decoration = layer.decoration
       planned.retiming = local.retiming
       return planned
     }

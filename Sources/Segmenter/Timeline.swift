@@ -104,6 +104,7 @@ struct TimelineClip: Equatable {
   var geometry: LayerGeometry?
   var blendMode: BlendMode?
   var mask: LayerMask?
+  var decoration: LayerDecoration?
   /// The clip that is the mask, if that is a track's.
   var matte: Clip?
 }
@@ -171,7 +172,7 @@ struct Timeline {
       guard let shown = tracks.clip(of: layer.track, at: time) else { return nil }
       var clip = TimelineClip(
         track: layer.track, clip: shown, fit: layer.fit, opacity: layer.opacity, filters: layer.filters,
-        geometry: layer.geometry, blendMode: layer.blendMode, mask: layer.mask)
+        geometry: layer.geometry, blendMode: layer.blendMode, mask: layer.mask, decoration: layer.decoration)
       guard let mask = layer.mask, let track = mask.track else { return clip }
       clip.matte = tracks.clip(of: track, at: time)
       if clip.matte != nil { return clip }

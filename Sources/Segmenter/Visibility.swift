@@ -48,7 +48,9 @@ struct Visibility {
   private func hides(_ clip: TimelineClip, in frames: Range<Int>, grid: FrameGrid) throws(PlanError) -> Bool {
     let video = try sources.video(of: clip.clip).format
     let cell = ChromaCell(format.pixelFormat)
-    guard !video.hasAlpha, clip.blendMode == nil, clip.mask == nil, clip.filters.keepCoverage else { return false }
+    guard !video.hasAlpha, clip.blendMode == nil, clip.mask == nil, clip.decoration == nil,
+      clip.filters.keepCoverage
+    else { return false }
     guard let geometry = clip.geometry else {
       guard Fitting(video.presentationSize, fit: clip.fit, frame: format.size, cell: cell).covers(format.size) else {
         return false

@@ -118,5 +118,9 @@ void sheaf_mask_plane(
   uint16_t *to, struct sheaf_rgba_planes from, int width, int height, const float weights[4], int is_inverted);
 // to = (a*b + 8192) >> 14.
 void sheaf_multiply16(uint16_t *to, const uint16_t *a, const uint16_t *b, ptrdiff_t count);
+// Draws the row of a blend plane over another: to = over + (to*(16384 - coverage) + 8192) >> 14, 16384 at most.
+void sheaf_over16(uint16_t *to, const uint16_t *over, const uint16_t *coverage, ptrdiff_t count);
+// Coverage of which 65535 is one, to = (from*16384 + 32767) / 65535.
+void sheaf_narrow_coverage16(uint16_t *to, const uint16_t *from, ptrdiff_t count);
 
 #endif

@@ -147,6 +147,7 @@ extension Clip {
     first.target = try target.part(from: target.start, to: time)
     second.target = try target.part(from: time, to: target.end)
     (first.pan, second.pan) = try pan?.parts(before: time) ?? (nil, nil)
+    (first.volume, second.volume) = try volume?.parts(before: time) ?? (nil, nil)
     guard !source.isEmpty else { return [first, second] }
     if let speed = retiming?.speed {
       let middle = try MediaTime(sourceTime(at: time))
@@ -181,14 +182,18 @@ extension Clip {
     let scaled = rate == .one ? target.duration : try MediaTime(stored: target.duration.exact * rate)
     target = try MediaTimeRange(placing: start, lasting: duration ?? scaled)
     if rate != .one, let speed = retiming?.speed { retiming?.speed = try speed.lasting(rate) }
-    guard var ramps = pan?.ramps else { return }
-    for index in ramps.indices where RampList.earliest < ramps[index].over.start {
-      let over = ramps[index].over
-      ramps[index].over = try MediaTimeRange(
-        start: MediaTime(stored: after + (over.start.exact - before) * rate),
-        duration: MediaTime(stored: over.duration.exact * rate))
+    func moved(_ list: RampList) throws(TimeError) -> RampList {
+      var ramps = list.ramps
+      for index in ramps.indices where RampList.earliest < ramps[index].over.start {
+        let over = ramps[index].over
+        ramps[index].over = try MediaTimeRange(
+          start: MediaTime(stored: after + (over.start.exact - before) * rate),
+          duration: MediaTime(stored: over.duration.exact * rate))
+      }
+      return RampList(ramps)
     }
-    pan = RampList(ramps)
+    pan = try pan.map(moved)
+    volume = try volume.map(moved)
   }
 }
 

@@ -61,6 +61,9 @@ public struct Clip: Sendable, Hashable, Codable {
   public var pan: RampList?
   /// The filters of the clip's sound, applied in order. Nil: none.
   public var audioFilters: [AudioFilter]?
+  /// The volume of the clip's sound after its filters, 0 to 10, on the composition's timeline; that of the track is
+  /// multiplied with it. Nil: 1.
+  public var volume: RampList?
 
   public init(asset: AssetID, sourceTrack: Int, source: MediaTimeRange, target: MediaTimeRange) {
     self.asset = asset

@@ -67,7 +67,7 @@ public struct TextOutline: Sendable, Hashable, Codable {
   }
 }
 
-/// A shadow of a text's letters and their outline.
+/// A shadow of a text's letters and their outline, or of a picture.
 public struct TextShadow: Sendable, Hashable, Codable {
   /// Pixels to the right of the letters.
   public var x: Int

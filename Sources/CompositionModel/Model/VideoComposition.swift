@@ -102,6 +102,8 @@ public struct TrackLayer: Sendable, Hashable, Codable {
   /// Nil: drawn over what is below.
   public var blendMode: BlendMode?
   public var mask: LayerMask?
+  /// Nil: nothing is drawn around the picture.
+  public var decoration: LayerDecoration?
 
   public init(
     track: TrackID, fit: Fit = .contain, opacity: RampList = .one, geometry: LayerGeometry? = nil,

@@ -8,11 +8,18 @@ struct TrackMixer {
   private let volume: VolumeCurve
   /// With which the volume is multiplied.
   private let fades: VolumeCurve?
-  /// The samples of a block with their fades.
-  private var faded: SampleBlock?
-  private let clips: [(placement: ClipPlacement, clip: PlannedAudioClip, pan: PanCurve?)]
+  /// The samples of a block at the volume of their clip, and with their fades.
+  private var (levelled, faded): (SampleBlock?, SampleBlock?)
+  private let clips: [PlacedClip]
   private var next = 0
   private var playing: ClipOpener.OpenClip?
+
+  private struct PlacedClip {
+    var placement: ClipPlacement
+    var clip: PlannedAudioClip
+    var pan: PanCurve?
+    var volume: VolumeCurve?
+  }
 
   /// - Parameter samples: The samples of the composition that are mixed.
   init(
@@ -20,12 +27,15 @@ struct TrackMixer {
   ) throws(TimeError) {
     self.volume = try VolumeCurve(volume, rate: rate)
     self.fades = try fades.map { fades throws(TimeError) in try VolumeCurve(fades, rate: rate) }
-    var placed: [(placement: ClipPlacement, clip: PlannedAudioClip, pan: PanCurve?)] = []
+    var placed: [PlacedClip] = []
     for clip in clips {
       let placement = try ClipPlacement(
         clip, rate: rate, firstSample: samples.lowerBound, sampleCount: Int64(samples.count))
       let pan = try clip.pan.map { pan throws(TimeError) in try PanCurve(pan, rate: rate) }
-      if !placement.output.isEmpty { placed.append((placement, clip, pan)) }
+      let volume = try clip.volume.map { volume throws(TimeError) in try VolumeCurve(volume, rate: rate) }
+      if !placement.output.isEmpty {
+        placed.append(PlacedClip(placement: placement, clip: clip, pan: pan, volume: volume))
+      }
     }
     self.clips = placed
   }
@@ -36,7 +46,8 @@ struct TrackMixer {
     _ samples: Range<Int64>, to mix: SampleBlock, scratch: SampleBlock, opening opener: ClipOpener
   ) throws(RenderError) {
     while next < clips.count, clips[next].placement.output.lowerBound < samples.upperBound {
-      let (placement, clip, pan) = clips[next]
+      let placed = clips[next]
+      let (placement, clip) = (placed.placement, placed.clip)
       let part = placement.output.clamped(to: samples)
       if !part.isEmpty {
         let current: ClipOpener.OpenClip
@@ -44,9 +55,11 @@ struct TrackMixer {
         playing = current
         let offset = Int(part.lowerBound - samples.lowerBound)
         try current.stream.read(into: scratch, SampleRange(start: offset, count: part.count))
-        try pan?.apply(part, to: scratch, origin: samples.lowerBound)
-        let faded = try fade(part, scratch, origin: samples.lowerBound)
-        try volume.add(part, of: faded, to: mix, origin: samples.lowerBound)
+        let origin = samples.lowerBound
+        try placed.pan?.apply(part, to: scratch, origin: origin)
+        let levelled = try Self.multiply(part, scratch, by: placed.volume, into: &levelled, origin: origin)
+        let faded = try Self.multiply(part, levelled, by: fades, into: &faded, origin: origin)
+        try volume.add(part, of: faded, to: mix, origin: origin)
       }
       guard placement.output.upperBound <= samples.upperBound else { return }
       if let playing { opener.close(playing) }
@@ -55,15 +68,17 @@ struct TrackMixer {
     }
   }
 
-  /// The samples of a block at the volume of the fades.
-  private mutating func fade(
-    _ samples: Range<Int64>, _ block: SampleBlock, origin: Int64
+  /// The samples of a block at a volume.
+  /// - Parameter memory: Where they are put.
+  private static func multiply(
+    _ samples: Range<Int64>, _ block: SampleBlock, by volume: VolumeCurve?, into memory: inout SampleBlock?,
+    origin: Int64
   ) throws(RenderError) -> SampleBlock {
-    guard let fades else { return block }
-    let result = faded ?? SampleBlock(channels: block.channels, capacity: block.capacity)
-    faded = result
+    guard let volume else { return block }
+    let result = memory ?? SampleBlock(channels: block.channels, capacity: block.capacity)
+    memory = result
     result.clear(Int(samples.lowerBound - origin), samples.count)
-    try fades.add(samples, of: block, to: result, origin: origin)
+    try volume.add(samples, of: block, to: result, origin: origin)
     return result
   }
 }

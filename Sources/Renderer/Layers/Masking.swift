@@ -30,22 +30,10 @@ final class MaskPlane {
 extension PicturePlacer {
   /// A picture with its coverage multiplied by a mask in its place.
   func masked(_ picture: BlendPicture, by mask: MaskPlane, _ placement: Placement) throws(RenderError) -> BlendPicture {
-    let rect = picture.rect
-    let masked = try BlendPicture(rect: rect, cell: cell)
-    guard let coverage = try coverage(of: mask, placement, in: rect) else { return masked }
-    let (width, height) = (rect.size.width, rect.size.height)
-    let chroma = picture.rect(of: .cb).size
-    let ofChroma = try SampleStorage(count: chroma.width * chroma.height)
-    sheaf_subsample16(
-      ofChroma.base, chroma.width * 2, coverage.base, width * 2, Int32(width), Int32(height),
-      cell.subsampling(repeatsLeft: true, repeatsTop: true))
-    for plane in BlendPicture.Plane.allCases {
-      let size = picture.rect(of: plane).size
-      sheaf_multiply16(
-        masked.plane(plane), picture.plane(plane), plane.isChroma ? ofChroma.base : coverage.base,
-        size.width * size.height)
+    guard let coverage = try coverage(of: mask, placement, in: picture.rect) else {
+      return try BlendPicture(rect: picture.rect, cell: cell)
     }
-    return masked
+    return try picture.multiplied(by: coverage)
   }
 
   /// The coverage of a mask in a rectangle of the film. Nil if the mask has no area there.
@@ -67,5 +55,25 @@ extension PicturePlacer {
       PlaneMap(a: back.a, b: back.b, c: back.c, d: back.d, u: x - 0.5, v: y - 0.5),
       into: plane(coverage.base, rect.size), spans: Array(repeating: whole, count: rect.size.height))
     return coverage
+  }
+}
+
+extension BlendPicture {
+  /// The picture with its coverage multiplied by that of each pixel of `rect`, in 1/16384.
+  func multiplied(by factors: SampleStorage) throws(RenderError) -> BlendPicture {
+    let multiplied = try BlendPicture(rect: rect, cell: cell)
+    let (width, height) = (rect.size.width, rect.size.height)
+    let chroma = rect(of: .cb).size
+    let ofChroma = try SampleStorage(count: chroma.width * chroma.height)
+    sheaf_subsample16(
+      ofChroma.base, chroma.width * 2, factors.base, width * 2, Int32(width), Int32(height),
+      cell.subsampling(repeatsLeft: true, repeatsTop: true))
+    for plane in Plane.allCases {
+      let size = rect(of: plane).size
+      sheaf_multiply16(
+        multiplied.plane(plane), self.plane(plane), plane.isChroma ? ofChroma.base : factors.base,
+        size.width * size.height)
+    }
+    return multiplied
   }
 }

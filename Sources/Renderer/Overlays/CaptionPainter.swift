@@ -187,15 +187,6 @@ final class CaptionPainter {
   }
 }
 
-extension PixelRect {
-  /// The smallest rectangle with all pixels of both.
-  fileprivate func enclosing(_ other: PixelRect) -> PixelRect {
-    PixelRect(
-      x: min(columns.lowerBound, other.columns.lowerBound)..<max(columns.upperBound, other.columns.upperBound),
-      y: min(rows.lowerBound, other.rows.lowerBound)..<max(rows.upperBound, other.rows.upperBound))
-  }
-}
-
 extension RGBAPicture {
   /// Draws a coverage in one colour over what is there.
   /// - Parameters:

@@ -17,6 +17,8 @@ package final class FrameMaker {
   private let filters: FilterChain
   /// The latest filtered picture of each source, for frames that are shown again.
   private var filtered: [Int: (key: FilteredKey, picture: LayerPicture)] = [:]
+  /// By index in `task.sources`.
+  private var decorators: [Int: LayerDecorator] = [:]
   /// By index in `task.overlays`; the value is nil for an overlay outside the frame.
   private var overlays: [Int: BlendPicture?] = [:]
   /// By index in `task.overlays`.
@@ -103,7 +105,7 @@ package final class FrameMaker {
   /// A frame of the segment. Indices must rise from call to call. The frame is shared and must not be changed.
   package func frame(_ index: Int) throws(RenderError) -> Frame {
     while !task.spans[span].frames.contains(index), span + 1 < task.spans.count {
-      for source in sources.end(span: span) { filtered[source] = nil }
+      for source in sources.end(span: span) { (filtered[source], decorators[source]) = (nil, nil) }
       span += 1
     }
     for overlay in movingOverlays.keys where task.overlays[overlay].frames.allSatisfy({ $0.upperBound <= index }) {
@@ -299,6 +301,11 @@ package final class FrameMaker {
       drawn = .blend(
         try source.fitter.masked(
           whole.blendPicture, by: matte, mask.channel, isInverted: mask.isInverted, placement))
+    }
+    if let decoration = use.decoration, let placement = use.placement, let whole = drawn {
+      let decorator = decorators[use.source] ?? LayerDecorator(task.format)
+      decorators[use.source] = decorator
+      drawn = .blend(try decorator.decorated(whole, placement, decoration))
     }
     return drawn.map { Compositor.Weighted(picture: $0, weight: use.weight, blendMode: use.blendMode) }
   }

@@ -78,6 +78,8 @@ struct ClipUse: Hashable {
   var blendMode: BlendMode? = nil
   /// The mask, which has the placement's rectangle. There is a placement then.
   var mask: MaskUse? = nil
+  /// What is drawn around the picture. There is a placement then.
+  var decoration: LayerDecoration? = nil
 }
 
 struct MaskUse: Hashable {
@@ -243,7 +245,7 @@ struct StackPlanner {
   private func use(_ clip: ClipLayer, weight: Int, at time: MediaTime) throws(TimeError) -> ClipUse? {
     let video = task.sources[clip.source].video
     var placement: Placement?
-    if let geometry = clip.geometry ?? (clip.mask == nil ? nil : LayerGeometry()) {
+    if let geometry = clip.geometry ?? (clip.mask == nil && clip.decoration == nil ? nil : LayerGeometry()) {
       placement = try geometry.placement(
         at: time, picture: video.presentationSize, fit: clip.fit, frame: task.format.size, cell: cell)
       if placement == nil { return nil }
@@ -252,7 +254,7 @@ struct StackPlanner {
       source: clip.source, time: video.isStill ? .zero : try clip.sourceTime(at: time),
       isReversed: clip.retiming.isReversed, fit: clip.fit, weight: weight,
       filters: try values(of: clip.filters, at: time), placement: placement, blendMode: clip.blendMode,
-      mask: try mask(clip.mask, at: time))
+      mask: try mask(clip.mask, at: time), decoration: clip.decoration)
   }
 
   private func mask(_ planned: PlannedMask?, at time: MediaTime) throws(TimeError) -> MaskUse? {
@@ -285,7 +287,7 @@ struct StackPlanner {
       }
     return isFull
       && layer.clips.allSatisfy { use in
-        isOpaque[use.source] && use.blendMode == nil && use.mask == nil
+        isOpaque[use.source] && use.blendMode == nil && use.mask == nil && use.decoration == nil
           && !use.filters.contains { $0.kind == .chromaKey } && covers(use)
       }
   }

@@ -170,6 +170,9 @@ extension VideoComposition.LayerInstruction {
     opacity = parts.opacity
     (crop, frame, transform) = (parts.geometry.crop, parts.geometry.frame, parts.geometry.transform)
     (blendMode, mask, self.filters) = (layer.blendMode?.mode, layer.mask?.mask, filters)
+    if layer.cornerRadius != nil || layer.border != nil || layer.shadow != nil {
+      decoration = LayerDecoration(cornerRadius: layer.cornerRadius, border: layer.border, shadow: layer.shadow)
+    }
   }
 
   fileprivate func written() throws(DocumentError) -> Document.Layer {
@@ -182,6 +185,9 @@ extension VideoComposition.LayerInstruction {
     layer.blendMode = blendMode.map { .mode($0) }
     layer.mask = mask?.written
     layer.filters = filters.isEmpty ? nil : filters.map(\.written)
+    (layer.cornerRadius, layer.border, layer.shadow) = (
+      decoration?.cornerRadius, decoration?.border, decoration?.shadow
+    )
     return layer
   }
 }

@@ -38,13 +38,15 @@ extension Clip {
     var plain = Document.Clip(clip.asset, use: clip.use, at: clip.at)
     (plain.duration, plain.freeze, plain.track, plain.reverse) = (clip.duration, clip.freeze, clip.track, clip.reverse)
     (plain.pitch, plain.layout, plain.pan, plain.audioFilters) = (clip.pitch, clip.layout, clip.pan, clip.audioFilters)
+    plain.volume = clip.volume
     (plain.speed, plain.deinterlace, plain.alpha) = (clip.speed, clip.deinterlace, clip.alpha)
     guard plain == clip, let source = descriptions[clip.asset]?.track(type, number: clip.track),
       let at = clip.at?.inSeconds, let duration = clip.duration?.inSeconds,
       let target = try? MediaTimeRange(placing: at.place, lasting: duration),
       let moment = clip.freeze.converted({ $0.inSeconds.flatMap { try? MediaTimeRange(start: $0, duration: .zero) } }),
       let part = clip.use.converted({ $0.inSeconds }), let used = part ?? moment,
-      let pan = clip.pan.converted({ Self.pan($0, from: target.start) })
+      let pan = clip.pan.converted({ Self.level($0, from: target.start) }),
+      let volume = clip.volume.converted({ Self.level($0, from: target.start) })
     else { return nil }
     self.init(asset: clip.asset, sourceTrack: source.index, source: used, target: target)
     switch clip.speed {
@@ -63,6 +65,7 @@ extension Clip {
     case .never: deinterlace = .never
     }
     (trackNumber, alpha, pitch, layout, self.pan) = (clip.track, clip.alpha, clip.pitch, clip.layout, pan)
+    self.volume = volume
     audioFilters = clip.audioFilters.isEmpty ? nil : clip.audioFilters.map(\.effect)
   }
 
@@ -80,14 +83,15 @@ extension Clip {
     }
     (clip.track, clip.alpha, clip.pitch, clip.layout) = (trackNumber, alpha, pitch, layout)
     clip.pan = try below("/pan") { () throws(DocumentError) in try writtenPan() }
+    clip.volume = try below("/volume") { () throws(DocumentError) in try volume.flatMap(writtenVolume) }
     clip.audioFilters = (audioFilters ?? []).map { Document.AudioFilter($0) }
     return clip
   }
 
-  // MARK: Pan
+  // MARK: Pan and volume
 
   /// A number, or ramps on the clip's own time.
-  private static func pan(_ level: Document.Level, from start: MediaTime) -> RampList? {
+  private static func level(_ level: Document.Level, from start: MediaTime) -> RampList? {
     guard case .ramps = level else { return RampList(level) }
     return try? RampList(level)?.shifted(by: start)
   }
@@ -101,8 +105,18 @@ extension Clip {
     if ramps.count > 1, ramps[0].over == MediaTimeRange(emptyAt: RampList.earliest), ramps[0].to == ramps[1].from {
       ramps.removeFirst()
     }
+    return .ramps(try onOwnTime(RampList(ramps)))
+  }
+
+  private func writtenVolume(_ volume: RampList) throws(DocumentError) -> Document.Level? {
+    if volume == .one { return nil }
+    if let constant = volume.constant { return .constant(constant) }
+    return .ramps(try onOwnTime(volume))
+  }
+
+  private func onOwnTime(_ list: RampList) throws(DocumentError) -> [Document.Ramp] {
     do {
-      return .ramps(try RampList(ramps).shifted(by: MediaTime.zero.subtracting(target.start)).written)
+      return try list.shifted(by: MediaTime.zero.subtracting(target.start)).written
     } catch {
       throw DocumentError("", "\(error)")
     }

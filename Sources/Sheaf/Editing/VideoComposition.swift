@@ -105,6 +105,8 @@ public struct VideoComposition: Sendable, Hashable {
     /// Nil: drawn over what is below.
     public var blendMode: BlendMode?
     public var mask: Mask?
+    /// What is drawn around the picture. Nil: nothing.
+    public var decoration: LayerDecoration?
     /// The filters of the fitted picture, applied in order. Their ramps are on the composition's timeline.
     public var filters: [Filter]
 
