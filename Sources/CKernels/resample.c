@@ -217,7 +217,8 @@ static int cut(const double *from, int count, int axis, double sign, double limi
 }
 
 static uint16_t pixel_coverage(const double *corners, int count, int x, int y) {
-  double a[32], b[32];
+  // Each cut adds a corner at most.
+  double a[2 * (SHEAF_MOST_CORNERS + 4)], b[2 * (SHEAF_MOST_CORNERS + 4)];
   int kept = cut(corners, count, 0, -1, -x, a);
   kept = cut(a, kept, 0, 1, x + 1.0, b);
   kept = cut(b, kept, 1, -1, -y, a);
@@ -446,6 +447,9 @@ void sheaf_over16(uint16_t *to, const uint16_t *over, const uint16_t *coverage, 
   }
 }
 
-void sheaf_narrow_coverage16(uint16_t *to, const uint16_t *from, ptrdiff_t count) {
-  for (ptrdiff_t x = 0; x < count; x++) to[x] = (uint16_t)((from[x] * 16384u + 32767u) / 65535u);
+void sheaf_part16(uint16_t *to, const uint16_t *whole, ptrdiff_t count) {
+  for (ptrdiff_t x = 0; x < count; x++) {
+    int part = whole[x] ? (to[x] * 16384 + whole[x] / 2) / whole[x] : 0;
+    to[x] = (uint16_t)(part > 16384 ? 16384 : part);
+  }
 }

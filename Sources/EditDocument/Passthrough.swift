@@ -201,8 +201,9 @@ extension Lowering {
         ("in", clip.written.in != nil), ("out", clip.written.out != nil), ("volume", clip.sound.volume != nil),
         ("fit", clip.fit != .contain), ("opacity", clip.opacity != 1), ("ramps", !clip.ramps.isEmpty),
         ("filters", !clip.filters.isEmpty), ("deinterlace", clip.deinterlace != nil), ("alpha", clip.alpha != nil),
-        ("blendMode", clip.blendMode != nil), ("mask", clip.mask != nil), ("cornerRadius", clip.written.cornerRadius != nil),
-        ("border", clip.written.border != nil), ("shadow", clip.written.shadow != nil), ("pitch", clip.sound.pitch != nil),
+        ("blendMode", clip.blendMode != nil), ("mask", clip.mask != nil),
+        ("cornerRadius", clip.written.cornerRadius != nil), ("border", clip.written.border != nil),
+        ("shadow", clip.written.shadow != nil), ("pitch", clip.sound.pitch != nil),
         ("layout", clip.sound.layout != nil), ("pan", !clip.sound.pan.isEmpty),
         ("audioFilters", !clip.sound.filters.isEmpty),
       ] + (clip.retiming.keys + clip.geometry.used).map { ($0, true) }, at: clip.pointer)

@@ -216,9 +216,10 @@ enum ClipKeys {
       .excludes("until", "duration", "a clip has 'until' or 'duration', not both"),
       .excludes("in", "fadeIn", "a clip has 'fadeIn' or 'in', not both"),
       .excludes("out", "fadeOut", "a clip has 'fadeOut' or 'out', not both"),
-      .excludes("fadeIn", "transition", "a clip appears by a 'transition' from the one before it or by 'fadeIn', not both"),
-      .excludes("in", "transition", "a clip appears by a 'transition' from the one before it or by 'in', not both"),
     ]
+      + ["fadeIn", "in"].map {
+        .excludes($0, "transition", "a clip appears by a 'transition' from the one before it or by '\($0)', not both")
+      }
       + ["use", "speed", "reverse", "loop"].map {
         .excludes("freeze", $0, "a clip has 'freeze', the time of the one picture that it shows, or '\($0)', not both")
       },
@@ -345,7 +346,12 @@ extension ClipKeys {
   /// In the order of the reference: what plays when, what is seen, what is heard.
   static let reference: [any DeclaredKey] =
     [
-      asset, use, at, duration, speed, reverse, freeze, sound, until, loop, transition, fit,
-    ] + keys.filter { ["crop", "frame", "transform", "opacity", "blendMode", "mask"].contains($0.name) }
-    + [ramps, filters, alpha, deinterlace, pitch, track, language, layout, pan, audioFilters]
+      asset, use, at, duration, speed, reverse, freeze, sound, until, loop, transition, fadeIn, fadeOut, entrance, exit,
+      fit,
+    ]
+    + keys.filter {
+      ["crop", "frame", "transform", "opacity", "blendMode", "mask", "cornerRadius", "border", "shadow"].contains(
+        $0.name)
+    }
+    + [ramps, filters, alpha, deinterlace, pitch, track, language, layout, volume, pan, audioFilters]
 }

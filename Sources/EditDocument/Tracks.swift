@@ -269,7 +269,7 @@ extension Lowering {
       isComplete = isComplete && lowered != nil
       placed += lowered ?? []
       var transitionEnd: MediaTime?
-      if let transition = clip.transition, let preceding, let first, let end,
+      if let transition = clip.transition, let preceding, preceding.entry.exit == nil, let first, let end,
         let shown = exact(
           at: clip.pointer, { () throws(TimeError) in try MediaTimeRange(start: first.start, end: end) })
       {

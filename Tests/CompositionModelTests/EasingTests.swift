@@ -33,6 +33,16 @@ import Testing
     }
   }
 
+  @Test func `two sounds that cross at equal power are as loud throughout`() {
+    for step in 0...1000 {
+      let position = Double(step) / 1000
+      let rising = Easing.equalPowerRise(position)
+      let falling = 1 - Easing.equalPowerFall(position)
+      #expect(abs(rising - sin(position * .pi / 2)) < 0.0001 && abs(falling - cos(position * .pi / 2)) < 0.0001)
+      #expect(abs(rising * rising + falling * falling - 1) < 0.0002)
+    }
+  }
+
   @Test func `hold changes at the end`() {
     #expect(Easing.hold(0.999_999) == 0)
     #expect(Easing.linear(0.3) == 0.3)

@@ -120,7 +120,37 @@ private func instructions(_ instructions: String) -> String {
     Wrong(clips(#"{"asset": "v", "Start": 5}"#), "/tracks/0/clips/0/Start", "(did you mean 'at'?)"),
     Wrong(clips(#"{"asset": "v", "for": 5}"#), "/tracks/0/clips/0/for", "(did you mean 'duration'?)"),
     Wrong(clips(#"{"asset": "v", "timeRange": "0..1"}"#), "/tracks/0/clips/0/timeRange", "part of the asset is 'use'"),
-    Wrong(clips(#"{"asset": "v", "volume": 0.5}"#), "/tracks/0/clips/0/volume", "is set in 'audioMix'"),
+    Wrong(clips(#"{"asset": "v", "volume": 0.5}"#), "/tracks/0/clips/0/volume", "is for sound", "\"sound\": true"),
+    Wrong(clips(#"{"asset": "v", "in": 5}"#), "/tracks/0/clips/0/in", "kind of transition", "'use'", "'fadeIn'"),
+    Wrong(clips(#"{"asset": "v", "out": "0:05"}"#), "/tracks/0/clips/0/out", "kind of transition", "'fadeOut'"),
+    Wrong(clips(#"{"asset": "v", "fadeIn": 0}"#), "/tracks/0/clips/0/fadeIn", "longer than 0"),
+    Wrong(
+      clips(#"{"asset": "v", "use": "0..3", "fadeOut": "7/2"}"#), "/tracks/0/clips/0/fadeOut", "3.5 s", "lasts 3 s"),
+    Wrong(
+      clips(#"{"asset": "v", "use": "0..3", "fadeIn": 2, "out": {"kind": "wipe", "duration": 1.5}}"#),
+      "/tracks/0/clips/0/out", "1.5 s", "its beginning takes 2 s"),
+    Wrong(clips(#"{"asset": "v", "fadeIn": {"curve": "linear"}}"#), "/tracks/0/clips/0/fadeIn", "needs 'duration'"),
+    Wrong(
+      clips(#"{"asset": "v", "fadeIn": {"duration": 1, "curve": "ease"}}"#), "/tracks/0/clips/0/fadeIn/curve", "'ease'",
+      "equal-power"),
+    Wrong(clips(#"{"asset": "v", "fadeIn": 1, "in": "wipe"}"#), "/tracks/0/clips/0/in", "'fadeIn' or 'in'"),
+    Wrong(pair(#""fadeIn": 1, "transition": 1"#), "/tracks/0/clips/1/fadeIn", "not both"),
+    Wrong(
+      clips(#"{"asset": "v", "use": "0..6", "fadeOut": 1}, {"asset": "w", "use": "0..4", "transition": 1}"#),
+      "/tracks/0/clips/0/fadeOut", "/tracks/0/clips/1/transition"),
+    Wrong(
+      clips(#"{"asset": "v", "in": {"kind": "luma", "matte": "w"}}"#), "/tracks/0/clips/0/in/matte", "still picture"),
+    Wrong(clips(#"{"asset": "v", "cornerRadius": -1}"#), "/tracks/0/clips/0/cornerRadius", "-1", "0"),
+    Wrong(clips(##"{"asset": "v", "border": {"color": "#ffffff"}}"##), "/tracks/0/clips/0/border", "needs 'width'"),
+    Wrong(clips(#"{"asset": "v", "borderRadius": 4}"#), "/tracks/0/clips/0/borderRadius", "'cornerRadius'"),
+    Wrong(clips(#"{"asset": "v", "shadow": {"blur": 400}}"#), "/tracks/0/clips/0/shadow/blur", "400"),
+    Wrong(
+      documentText(tracks: #"[{"type": "audio", "clips": [{"asset": "s", "in": "wipe"}]}]"#), "/tracks/0/clips/0/in",
+      "video tracks", "'fadeIn'"),
+    Wrong(
+      documentText(
+        tracks: #"[{"type": "audio", "clips": [{"asset": "s", "use": "0..3", "volume": [{"at": 4, "volume": 1}]}]}]"#),
+      "/tracks/0/clips/0/volume/0", "goes beyond the clip"),
     Wrong(clips(#"{"asset": "v", "zoom": 2}"#), "/tracks/0/clips/0/zoom", "unknown key 'zoom'; the keys of a clip"),
     Wrong(clips(#"{"asset": "v", "until": 3, "duration": 4}"#), "/tracks/0/clips/0/until", "not both"),
     Wrong(
@@ -183,7 +213,7 @@ private func instructions(_ instructions: String) -> String {
       "\"sound\": true"),
     Wrong(
       documentText(tracks: #"[{"type": "audio", "clips": [{"asset": "s", "opacity": 1}]}]"#),
-      "/tracks/0/clips/0/opacity", "video tracks", "audioMix"),
+      "/tracks/0/clips/0/opacity", "video tracks", "'volume'"),
   ])
   func `clips of a track`(_ wrong: Wrong) throws { try check(wrong) }
 

@@ -16,7 +16,9 @@ enum DocumentReference {
     Section(name: "track", keys: TrackKeys.table.keys),
     Section(name: "clip", keys: ClipKeys.reference),
     Section(name: "speedPoint", keys: SpeedPointKeys.table.keys),
-    Section(name: "clipTransition", keys: [TransitionKeys.duration]),
+    Section(name: "clipTransition", keys: [TransitionKeys.duration, TransitionKeys.sound]),
+    Section(name: "fade", keys: FadeKeys.table.keys),
+    Section(name: "border", keys: BorderKeys.table.keys),
     Section(name: "transform", keys: TransformKeys.table.keys),
     Section(name: "mask", keys: MaskKeys.table.keys),
     Section(

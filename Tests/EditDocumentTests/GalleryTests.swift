@@ -54,6 +54,10 @@ import Testing
       .filter { $0["track"] != nil }
     expect(Set(ofTracks.map { $0["channel"] as? String ?? "alpha" }), contain: LayerMask.Channel.allCases)
     #expect(ofTracks.contains { $0["invert"] as? Bool == true })
+    let around = try fragments("Borders and shadows").compactMap { $0 as? [String: Any] }
+    for key in ["cornerRadius", "border", "shadow", "fadeIn", "in"] {
+      #expect(around.contains { $0[key] != nil }, "no picture of '\(key)'")
+    }
     let easings = try fragments("Easing").compactMap { ($0 as? [String: Any])?["easing"] }
     for (name, _) in Easing.named {
       #expect(easings.contains { $0 as? String == name }, "no picture of '\(name)'")

@@ -47,4 +47,37 @@ import Testing
     }
     #expect(faded[88200...].allSatisfy { $0 == 0 })
   }
+
+  /// The volume of a clip, of the fades and of the track are multiplied.
+  @Test func `a clip has a volume of its own`() throws {
+    let fixture = try AudioFixture()
+    let path = fixture.folder.path("noise.wav")
+    _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "anoisesrc=r=44100:d=3:a=0.4:seed=5", "-c:a", "pcm_s16le", path])
+    func clip(_ start: Int64, _ end: Int64, _ volume: RampList?) throws -> PlannedAudioClip {
+      let range = try MediaTimeRange(start: MediaTime(start, 2), end: MediaTime(end, 2))
+      var clip = PlannedAudioClip(source: 0, sourceRange: range, targetRange: range)
+      clip.volume = volume
+      return clip
+    }
+    let task = AudioMixdown(
+      encoder: AudioFixture.pcm(44100, 1), sampleCount: 3 * 44100,
+      tracks: [
+        PlannedAudioTrack(
+          volume: try .constant(0.75), fades: RampList([try ramp(0, 6, 1, 0.5)]),
+          clips: [
+            try clip(0, 2, nil), try clip(2, 3, try .constant(0.3)), try clip(3, 6, RampList([try ramp(4, 5, 1, 2)])),
+          ])
+      ], sources: [try AudioFixture.planned(path)])
+    let mixed = try fixture.render(task)
+    let samples = try Tool.ffmpeg(["-i", path, "-f", "s16le", "-"]).samples(Int16.self)
+    #expect(mixed.count == samples.count)
+    var worst = 0.0
+    for index in samples.indices {
+      let time = Double(index) / 22050
+      let own = time < 2 ? 1 : time < 3 ? 0.3 : time < 4 ? 1 : time < 5 ? time - 3 : 2
+      let right = min(32767, max(-32768, Double(samples[index]) * 0.75 * (1 - time / 12) * own))
+      worst = max(worst, abs(Double(mixed[index]) - right))
+    }
+    #expect(worst <= 0.52)
+  }
 }

@@ -73,8 +73,10 @@ struct sheaf_span {
   int32_t start, inner_start, inner_end, end;
 };
 
+#define SHEAF_MOST_CORNERS 256
+
 // The spans of rows 0...height-1, within 0...width, of a convex polygon of `count` corners (x, y), y down, in either
-// direction. Returns how many pixels are touched and not covered completely.
+// direction; at most SHEAF_MOST_CORNERS. Returns how many pixels are touched and not covered completely.
 ptrdiff_t sheaf_polygon_spans(const double *corners, int count, int width, int height, struct sheaf_span *spans);
 // The coverage of those pixels in 1/16384, from left to right and from top to bottom: the area of the pixel within the
 // polygon, rounded to nearest.
@@ -120,7 +122,8 @@ void sheaf_mask_plane(
 void sheaf_multiply16(uint16_t *to, const uint16_t *a, const uint16_t *b, ptrdiff_t count);
 // Draws the row of a blend plane over another: to = over + (to*(16384 - coverage) + 8192) >> 14, 16384 at most.
 void sheaf_over16(uint16_t *to, const uint16_t *over, const uint16_t *coverage, ptrdiff_t count);
-// Coverage of which 65535 is one, to = (from*16384 + 32767) / 65535.
-void sheaf_narrow_coverage16(uint16_t *to, const uint16_t *from, ptrdiff_t count);
+// Coverage as a part of that of a whole that contains it: to = to*16384 / whole, rounded to nearest, and 0 where the
+// whole has none.
+void sheaf_part16(uint16_t *to, const uint16_t *whole, ptrdiff_t count);
 
 #endif

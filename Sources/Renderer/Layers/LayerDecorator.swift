@@ -48,9 +48,11 @@ final class LayerDecorator {
     if let cut = parts.cut { drawn = try drawn.multiplied(by: cut) }
     if let shadow = parts.shadow { return try drawn.over(shadow) }
     guard !isOpaque, let style = decoration.shadow,
-      let shadow = try shadow(style, within: drawn.rect, { rect throws(RenderError) in
-        try CoverageMask(coverageOf: drawn, in: rect)
-      })
+      let shadow = try shadow(
+        style, within: drawn.rect,
+        { rect throws(RenderError) in
+          try CoverageMask(coverageOf: drawn, in: rect)
+        })
     else { return drawn }
     return try drawn.over(shadow)
   }
@@ -60,18 +62,22 @@ final class LayerDecorator {
   ) throws(RenderError) -> Parts {
     var parts = Parts()
     let radius = decoration.cornerRadius ?? 0
+    let seen = outline.corners(inset: 0, radius: radius)
     if let border = decoration.border {
-      let inner = try CoverageMask(outline.path(inset: border.width, radius: radius - border.width), in: rect)
-      inner.invert()
-      parts.border = try painted(inner, border.color, in: rect)
-      parts.cut = try CoverageMask(outline.path(inset: 0, radius: radius), in: rect).narrowed()
+      let inner = try Shape(outline.corners(inset: border.width, radius: radius - border.width), in: rect).plane()
+      for index in 0..<(rect.size.width * rect.size.height) { inner.base[index] = 16384 - inner.base[index] }
+      parts.border = try painted(CoverageMask(inner, rect.size), border.color, in: rect)
+      // The border has the picture's edges too, so those of both are cut together.
+      parts.cut = try Shape(seen, in: rect).plane()
     } else if radius > 0 {
-      parts.cut = try CoverageMask(outline.corners(radius: radius), in: rect).narrowed()
+      // The picture's own edges are in its coverage already.
+      let (cut, whole) = (try Shape(seen, in: rect).plane(), try Shape(outline.corners(inset: 0), in: rect).plane())
+      sheaf_part16(cut.base, whole.base, rect.size.width * rect.size.height)
+      parts.cut = cut
     }
     if isOpaque, let style = decoration.shadow {
-      let path = outline.path(inset: 0, radius: radius)
-      parts.shadow = try shadow(style, within: path.bounds) { rect throws(RenderError) in
-        try CoverageMask(path, in: rect)
+      parts.shadow = try shadow(style, within: .around(seen)) { rect throws(RenderError) in
+        try CoverageMask(Shape(seen, in: rect).plane(), rect.size)
       }
     }
     return parts
@@ -115,60 +121,75 @@ private struct PictureOutline {
     ).then(placement.matrix)
   }
 
-  /// The rectangle, smaller by `inset` on each side, with round corners.
-  func path(inset: Double, radius: Double) -> CurvedPath {
+  /// The corners of the rectangle in the film, smaller by `inset` on each side. Those that are round are polygons with
+  /// as many corners as are needed, which is less than a hundredth of a pixel beside the circle for most.
+  func corners(inset: Double, radius: Double = 0) -> [(x: Double, y: Double)] {
     let (left, top) = (min(inset, width / 2), min(inset, height / 2))
     let (right, bottom) = (width - left, height - top)
     let radius = max(0, min(radius, (right - left) / 2, (bottom - top) / 2))
-    return path([
-      (left, top, 1, 1), (right, top, -1, 1), (right, bottom, -1, -1), (left, bottom, 1, -1),
-    ].map { Corner(x: $0.0, y: $0.1, right: $0.2, down: $0.3, radius: radius, margin: 0) })
-  }
-
-  /// All but what is beyond round corners. The straight edges are those of the picture, whose coverage has them
-  /// already, so the path is far from them.
-  func corners(radius: Double) -> CurvedPath {
-    let radius = min(radius, width / 2, height / 2)
-    return path([(0, 0, 1, 1), (width, 0, -1, 1), (width, height, -1, -1), (0, height, 1, -1)].map {
-      Corner(x: $0.0, y: $0.1, right: $0.2, down: $0.3, radius: radius, margin: 4 * max(1, width, height))
-    })
-  }
-
-  /// A corner of a rectangle, and where the rectangle is, seen from it: 1 is to the right or below.
-  private struct Corner {
-    var x, y, right, down, radius: Double
-    /// How far beyond the edge the path goes before and after the corner.
-    var margin: Double
-
-    /// Clockwise.
-    func add(to path: inout CurvedPath, _ place: (Double, Double) -> (x: Double, y: Double)) {
-      // From one edge to the other: of the corners at the top left and the bottom right the vertical edge comes first.
-      let isVerticalFirst = right == down
-      let onVertical = (x: x, y: y + down * radius)
-      let onHorizontal = (x: x + right * radius, y: y)
-      let (first, last) = isVerticalFirst ? (onVertical, onHorizontal) : (onHorizontal, onVertical)
-      /// A point beyond an edge: that of the vertical edge is to its side.
-      func beyond(_ point: (x: Double, y: Double), _ isVertical: Bool) -> (x: Double, y: Double) {
-        isVertical ? place(point.x - right * margin, point.y) : place(point.x, point.y - down * margin)
+    let enlargement = max(
+      (matrix.a * matrix.a + matrix.b * matrix.b).squareRoot(), (matrix.c * matrix.c + matrix.d * matrix.d).squareRoot()
+    )
+    let steps = radius == 0 ? 0 : Int(min(63, max(8, (6 * (radius * enlargement).squareRoot()).rounded(.up))))
+    var corners: [(x: Double, y: Double)] = []
+    // Clockwise from the top left; the first of each is the direction to the inside.
+    for (x, y, first, second) in [
+      (left, top, (1.0, 0.0), (0.0, 1.0)), (right, top, (0, 1), (-1, 0)), (right, bottom, (-1, 0), (0, -1)),
+      (left, bottom, (0, -1), (1, 0)),
+    ] {
+      for step in 0...steps {
+        let (along, across) = Self.quarter(steps == 0 ? 0 : Double(step) / Double(steps))
+        // From the point where the circle meets the one edge to that where it meets the other.
+        let (u, v) = (radius * (1 - along), radius * (1 - across))
+        corners.append(matrix.map(x: x + first.0 * u + second.0 * v, y: y + first.1 * u + second.1 * v))
       }
-      if margin > 0 { path.line(to: beyond(first, isVerticalFirst)) }
-      path.line(to: place(first.x, first.y))
-      if radius > 0 {
-        // So far from its ends, as a part of the radius, are the control points of a quarter of a circle.
-        let handle = 0.5522847498
-        func control(_ point: (x: Double, y: Double)) -> (x: Double, y: Double) {
-          place(point.x + (x - point.x) * handle, point.y + (y - point.y) * handle)
-        }
-        path.curve(control(first), control(last), to: place(last.x, last.y))
-      }
-      if margin > 0 { path.line(to: beyond(last, !isVerticalFirst)) }
     }
+    return corners
   }
 
-  private func path(_ corners: [Corner]) -> CurvedPath {
-    var path = CurvedPath()
-    for corner in corners { corner.add(to: &path) { x, y in matrix.map(x: x, y: y) } }
-    return path
+  /// A point of a quarter of the unit circle, from (1, 0) to (0, 1): a rational Bézier curve, which is the circle
+  /// itself, in additions, multiplications and divisions alone.
+  private static func quarter(_ t: Double) -> (Double, Double) {
+    let (a, b, c) = ((1 - t) * (1 - t), 2 * t * (1 - t) * 0.5.squareRoot(), t * t)
+    return ((a + b) / (a + b + c), (b + c) / (a + b + c))
+  }
+}
+
+extension Shape {
+  /// A polygon in the pixels of a rectangle of the film.
+  fileprivate init(_ corners: [(x: Double, y: Double)], in rect: PixelRect) {
+    self.init(corners.map { ($0.x - Double(rect.x), $0.y - Double(rect.y)) }, in: rect.size)
+  }
+
+  /// The coverage of each pixel in 1/16384.
+  fileprivate func plane() throws(RenderError) -> SampleStorage {
+    let plane = try SampleStorage(count: size.width * size.height)
+    var next = 0
+    for (y, span) in spans.enumerated() {
+      let row = plane.base + y * size.width
+      func edge(_ columns: Range<Int32>) {
+        for x in columns {
+          row[Int(x)] = edges[next]
+          next += 1
+        }
+      }
+      edge(span.start..<span.inner_start)
+      for x in span.inner_start..<span.inner_end { row[Int(x)] = 16384 }
+      edge(span.inner_end..<span.end)
+    }
+    return plane
+  }
+}
+
+extension PixelRect {
+  /// A rectangle that has all of a polygon.
+  fileprivate static func around(_ corners: [(x: Double, y: Double)]) -> PixelRect {
+    func range(_ places: [Double]) -> Range<Int> {
+      let limits = -1_000_000.0...1_000_000
+      let (least, most) = (places.min() ?? 0, places.max() ?? 0)
+      return Int(max(limits.lowerBound, least).rounded(.down))..<Int(min(limits.upperBound, most).rounded(.up))
+    }
+    return PixelRect(x: range(corners.map(\.x)), y: range(corners.map(\.y)))
   }
 }
 

@@ -45,31 +45,10 @@ final class CoverageMask {
     try self.init(canvas)
   }
 
-  /// What a path encloses, in a rectangle.
-  convenience init(_ path: CurvedPath, in rect: PixelRect) throws(RenderError) {
-    let canvas = CairoCanvas(rect.size, CAIRO_FORMAT_A8)
-    func moved(_ point: (x: Double, y: Double)) -> (x: Double, y: Double) {
-      // Cairo's coordinates end at 2^23.
-      let range = -4_000_000.0...4_000_000
-      return (
-        min(range.upperBound, max(range.lowerBound, point.x - Double(rect.x))),
-        min(range.upperBound, max(range.lowerBound, point.y - Double(rect.y)))
-      )
-    }
-    cairo_new_path(canvas.cairo)
-    for step in path.steps {
-      let end = moved(step.end)
-      if let (first, second) = step.controls {
-        let (first, second) = (moved(first), moved(second))
-        cairo_curve_to(canvas.cairo, first.x, first.y, second.x, second.y, end.x, end.y)
-      } else {
-        cairo_line_to(canvas.cairo, end.x, end.y)
-      }
-    }
-    cairo_close_path(canvas.cairo)
-    cairo_set_source_rgba(canvas.cairo, 0, 0, 0, 1)
-    cairo_fill(canvas.cairo)
-    try self.init(canvas)
+  /// That of planes of coverage, of which 16384 is one.
+  convenience init(_ samples: SampleStorage, _ size: PixelSize) throws(RenderError) {
+    try self.init(size)
+    for index in 0..<(size.width * size.height) { base[index] = Self.widened(samples.base[index]) }
   }
 
   /// That of a picture, in a rectangle. Beyond the picture there is none.
@@ -80,21 +59,11 @@ final class CoverageMask {
       let from =
         picture.plane(.coverage) + (y - picture.rect.y) * picture.rect.size.width + part.x - picture.rect.x
       let to = base + (y - rect.y) * rect.size.width + part.x - rect.x
-      for x in 0..<part.size.width { to[x] = UInt16((UInt32(from[x]) * 65535 + 8192) / 16384) }
+      for x in 0..<part.size.width { to[x] = Self.widened(from[x]) }
     }
   }
 
-  /// Covers what is not covered.
-  func invert() {
-    for index in 0..<(size.width * size.height) { base[index] = 65535 - base[index] }
-  }
-
-  /// The coverage in 1/16384.
-  func narrowed() throws(RenderError) -> SampleStorage {
-    let narrowed = try SampleStorage(count: size.width * size.height)
-    sheaf_narrow_coverage16(narrowed.base, base, size.width * size.height)
-    return narrowed
-  }
+  private static func widened(_ sample: UInt16) -> UInt16 { UInt16((UInt32(sample) * 65535 + 8192) / 16384) }
 
   /// Adds what is within a radius of what another mask covers, which has `margin` pixels more on each side.
   func add(_ other: CoverageMask, grownBy radius: Double, margin: Int) throws(RenderError) {
@@ -121,36 +90,6 @@ final class CoverageMask {
       result.base, result.stride, across.base, across.stride, Int32(width), Int32(height), weights,
       Int32(weights.count), across.stride)
     return result
-  }
-}
-
-/// A closed line of straight and curved parts, in pixels.
-struct CurvedPath {
-  struct Step {
-    /// Of a cubic Bézier curve. Nil: the step is straight.
-    var controls: ((x: Double, y: Double), (x: Double, y: Double))?
-    var end: (x: Double, y: Double)
-  }
-
-  private(set) var steps: [Step] = []
-
-  mutating func line(to end: (x: Double, y: Double)) { steps.append(Step(controls: nil, end: end)) }
-
-  mutating func curve(
-    _ first: (x: Double, y: Double), _ second: (x: Double, y: Double), to end: (x: Double, y: Double)
-  ) {
-    steps.append(Step(controls: (first, second), end: end))
-  }
-
-  /// A rectangle that has all of it.
-  var bounds: PixelRect {
-    let points = steps.flatMap { step in [step.end] + (step.controls.map { [$0.0, $0.1] } ?? []) }
-    func range(_ places: [Double]) -> Range<Int> {
-      let limits = -1_000_000.0...1_000_000
-      let (least, most) = (places.min() ?? 0, places.max() ?? 0)
-      return Int(max(limits.lowerBound, least).rounded(.down))..<Int(min(limits.upperBound, most).rounded(.up))
-    }
-    return PixelRect(x: range(points.map(\.x)), y: range(points.map(\.y)))
   }
 }
 
