@@ -67,7 +67,8 @@ import Testing
       #"{"asset": "s", "use": "0..1", "loop": true, "duration": "7/2", "fadeIn": 2, "fadeOut": "3/2"}"#, type: "audio")
     #expect(edit.composition.track("A")?.clips.count == 4)
     #expect(
-      edit.audioMix.fades["A"] == RampList([try ramp("0", "2", 0, 1), try ramp("2", "7/2", 1, 0), try ramp("7/2", "7/2", 1, 1)]))
+      edit.audioMix.fades["A"]
+        == RampList([try ramp("0", "2", 0, 1), try ramp("2", "7/2", 1, 0), try ramp("7/2", "7/2", 1, 1)]))
     #expect(edit.audioMix.fades["A.B"] == .one)
   }
 

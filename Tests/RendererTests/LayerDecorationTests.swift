@@ -134,7 +134,9 @@ import Testing
       }
     }
     let deviation = (test.decoration.shadow?.blur ?? 0) / 2
-    let weights = (-15...15).map { deviation == 0 ? ($0 == 0 ? 1 : 0) : exp(-Double($0 * $0) / (2 * deviation * deviation)) }
+    let weights = (-15...15).map { distance in
+      deviation == 0 ? (distance == 0 ? 1 : 0) : exp(-Double(distance * distance) / (2 * deviation * deviation))
+    }
     let total = weights.reduce(0, +)
     func shadow(_ x: Int, _ y: Int) -> Double {
       guard let shadow = test.decoration.shadow else { return 0 }

@@ -1,8 +1,8 @@
 /// What is drawn around a layer's picture, and moves with it.
 ///
-/// Radius and width are in pixels of the film as the picture is fitted, before it is transformed: a transform that makes
-/// the picture larger makes them larger too. With a matrix, which takes the place of the fit, they are in pixels of the
-/// picture.
+/// Radius and width are in pixels of the film as the picture is fitted, before it is transformed: a transform that
+/// makes the picture larger makes them larger too. With a matrix, which takes the place of the fit, they are in pixels
+/// of the picture.
 public struct LayerDecoration: Sendable, Hashable, Codable {
   /// The radius of the rounded corners of what is seen of the picture; at most half of its shorter side has an effect.
   /// Nil: 0.

@@ -2,8 +2,8 @@ import CKernels
 import CompositionModel
 import RenderTasks
 
-/// Draws what is around the picture of a layer: rounds its corners, draws its border over its edges, and puts its shadow
-/// below. What does not depend on the picture is kept for the next one in the same place.
+/// Draws what is around the picture of a layer: rounds its corners, draws its border over its edges, and puts its
+/// shadow below. What does not depend on the picture is kept for the next one in the same place.
 final class LayerDecorator {
   private let format: VideoTaskFormat
   private var kept: (key: Key, parts: Parts)?
