@@ -37,6 +37,7 @@ public struct Document: Hashable, Sendable {
   public typealias Preset = PresetChoice
   public typealias ToneMapping = CompositionModel.ToneMapping
   public typealias WipeDirection = CompositionModel.WipeDirection
+  public typealias IrisShape = CompositionModel.IrisShape
 
   static let instead = [
     "clips": "clips are listed in a track of 'tracks'", "version": "did you mean 'sheaf'?",

@@ -95,6 +95,9 @@ enum FilterTables {
       "radius": "where it starts, from the picture's centre; 1 is a corner",
       "softness": "how far it goes until the outside is reached",
     ],
+    .pixelate: [
+      "size": "the side of the blocks in pixels of the film; from the centre of what is seen of the picture"
+    ],
     .lut: ["amount": "part of the new colour"],
     .chromaKey: [
       "similarity": "the distance from it up to which colours are transparent",

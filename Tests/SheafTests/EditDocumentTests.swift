@@ -26,8 +26,11 @@ struct EditDocumentTests {
     let own = VideoComposition.Compositor(name: "blinds", parameters: #"{"a":1.50,"b":[true,null,"x"]}"#)
     let kinds: [TransitionKind] = [
       .dissolve, .fade(through: color), .wipe(.upLeft, softness: 0.25), .slide(.down), .push(.right),
-      .circle(x: 0.1, y: 0.9, softness: 1), .luma(softness: 0.5, isInverted: true), .custom(own),
+      .circle(x: 0.1, y: 0.9, softness: 1), .clock(x: 0.3, y: 0, softness: 0.5),
+      .iris(.diamond, x: 1, y: 0.25, softness: 0), .iris(.rectangle, x: 0.5, y: 0.5, softness: 0.125), .zoom, .spin,
+      .blur(amount: 0.0625), .pixelate(amount: 0.5), .luma(softness: 0.5, isInverted: true), .custom(own),
     ]
+    #expect(Set(kinds.map(\.name)) == Set(TransitionKind.Name.allCases))
     for (index, kind) in kinds.enumerated() {
       let range = try MediaTimeRange(
         start: MediaTime(seconds: Int64(index)), duration: MediaTime(value: 1, timescale: 3))
@@ -36,10 +39,15 @@ struct EditDocumentTests {
         .init(from: "A", to: "B", timeRange: range, style: TransitionStyle(kind, easing: easing), matte: "shot"))
     }
     for kind in FilterKind.allCases {
-      var moving = RampList()
-      moving.addRamp(
-        from: 0, to: 1, over: try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1)), easing: .easeInOut)
-      let values = try kind.parameters.indices.map { $0 == 0 ? moving : try RampList.constant(0.75) }
+      let values = try kind.parameters.enumerated().map { index, parameter in
+        let range = parameter.range
+        let value = min(range.upperBound, max(range.lowerBound, 0.75))
+        guard index == 0 else { return try RampList.constant(value) }
+        var moving = RampList()
+        let second = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1))
+        moving.addRamp(from: range.lowerBound, to: value, over: second, easing: .easeInOut)
+        return moving
+      }
       edit.videoComposition.filters.append(
         Filter(kind, values, color: kind == .chromaKey ? color : nil, table: kind == .lut ? "shot" : nil))
     }

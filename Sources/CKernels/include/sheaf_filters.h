@@ -113,6 +113,11 @@ void sheaf_filter_fade(
   const struct sheaf_filter_kernels *kernels, uint16_t *plane, ptrdiff_t stride, const uint16_t *coverage,
   ptrdiff_t coverage_stride, const uint16_t *factor, ptrdiff_t factor_stride, int width, int height, int offset);
 
+// Sets each block of a plane to its mean, rounded to nearest, halves up. `columns` are where blocks end in a row, rising,
+// of which the last is the width, and `rows` those in a column.
+void sheaf_filter_mosaic(
+  uint16_t *plane, ptrdiff_t stride, const int32_t *columns, int column_count, const int32_t *rows, int row_count);
+
 // to = limited(from*by/of) to 0...by, rounded to nearest; 0 where `of` is 0.
 void sheaf_filter_rescale(
   uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, const uint16_t *of,

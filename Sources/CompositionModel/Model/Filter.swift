@@ -17,6 +17,8 @@ public enum Filter<Value: Sendable & Hashable & Codable>: Sendable, Hashable, Co
   case sepia(amount: Value)
   case invert(amount: Value)
   case vignette(amount: Value, radius: Value, softness: Value)
+  /// Blocks of one colour. `size` is their side in pixels of the film.
+  case pixelate(size: Value)
   /// Makes the colours that are near to one transparent.
   case chromaKey(color: Color, similarity: Value, blend: Value, spill: Value)
   /// A look-up table of colours. `table` is an asset's name in a composition, and a file's digest in a task.
@@ -26,7 +28,7 @@ public enum Filter<Value: Sendable & Hashable & Codable>: Sendable, Hashable, Co
 /// The kinds of filters. The raw value is the name in documents.
 public enum FilterKind: String, Sendable, Hashable, CaseIterable {
   case blur, sharpen, exposure, brightness, contrast, saturation, hue, colorBalance, grayscale, sepia, invert
-  case vignette, chromaKey, lut
+  case vignette, pixelate, chromaKey, lut
 
   /// A parameter of a filter.
   public struct Parameter: Sendable, Hashable {
@@ -61,6 +63,7 @@ public enum FilterKind: String, Sendable, Hashable, CaseIterable {
         amount(0...1, 0.5, neutral: 0), amount(0...2, 0.5, neutral: nil, key: "radius"),
         amount(0...2, 0.5, neutral: nil, key: "softness"),
       ]
+    case .pixelate: return [amount(1...500, 16, neutral: 1, key: "size")]
     case .chromaKey:
       return [
         amount(0...1, 0.15, neutral: nil, key: "similarity"), amount(0...1, 0.1, neutral: nil, key: "blend"),
@@ -91,6 +94,7 @@ extension Filter {
     case .sepia(let amount): (.sepia, [amount])
     case .invert(let amount): (.invert, [amount])
     case .vignette(let amount, let radius, let softness): (.vignette, [amount, radius, softness])
+    case .pixelate(let size): (.pixelate, [size])
     case .chromaKey(_, let similarity, let blend, let spill): (.chromaKey, [similarity, blend, spill])
     case .lut(_, let amount): (.lut, [amount])
     }
@@ -114,6 +118,7 @@ extension Filter {
     case .sepia: self = .sepia(amount: values[0])
     case .invert: self = .invert(amount: values[0])
     case .vignette: self = .vignette(amount: values[0], radius: values[1], softness: values[2])
+    case .pixelate: self = .pixelate(size: values[0])
     case .chromaKey:
       self = .chromaKey(color: color ?? .black, similarity: values[0], blend: values[1], spill: values[2])
     case .lut: self = .lut(table: table ?? "", amount: values[0])
@@ -152,6 +157,7 @@ extension Filter<RampList> {
     switch self {
     case .blur(let radius): return .blur(radius: scaled(radius))
     case .sharpen(let amount, let radius): return .sharpen(amount: amount, radius: scaled(radius))
+    case .pixelate(let size): return .pixelate(size: scaled(size))
     default: return self
     }
   }

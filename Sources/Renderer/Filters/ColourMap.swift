@@ -98,7 +98,7 @@ struct ColourSpace {
             amount * weight + (row == column ? 1 - amount : 0)
           }
         })
-    case .blur, .sharpen, .vignette, .chromaKey, .lut: return nil
+    case .blur, .sharpen, .vignette, .pixelate, .chromaKey, .lut: return nil
     }
   }
 

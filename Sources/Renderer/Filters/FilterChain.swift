@@ -105,6 +105,7 @@ final class FilterChain {
         VignetteMap.Key(
           size: work.size, cell: work.planes.cell, lengths: lengths, amount: amount, radius: radius, softness: softness
         ))
+    case .pixelate(let size): Mosaic(size: size, lengths).apply(to: work)
     case .chromaKey(let color, let similarity, let blend, let spill):
       let codes = YCbCrMatrix(format).codes(color)
       try ChromaKey(

@@ -91,7 +91,7 @@ extension Filter<Double> {
   /// Whether a sample depends on the place of the picture's edges, or on its neighbours'.
   var dependsOnPlace: Bool {
     switch kind {
-    case .blur, .sharpen, .vignette, .chromaKey: true
+    case .blur, .sharpen, .vignette, .pixelate, .chromaKey: true
     case .exposure, .brightness, .contrast, .saturation, .hue, .colorBalance, .grayscale, .sepia, .invert, .lut: false
     }
   }

@@ -107,6 +107,11 @@ extension TransitionStyle {
     case .slide(let direction), .push(let direction):
       style.direction = Document.WipeDirection(rawValue: direction.rawValue)
     case .circle(let x, let y, let softness): (style.center, style.softness) = (.init(x: x, y: y), softness)
+    case .clock(let x, let y, let softness): (style.center, style.softness) = (.init(x: x, y: y), softness)
+    case .iris(let shape, let x, let y, let softness):
+      (style.shape, style.center, style.softness) = (shape, .init(x: x, y: y), softness)
+    case .zoom, .spin: break
+    case .blur(let amount), .pixelate(let amount): style.amount = amount
     case .luma(let softness, let isInverted):
       (style.softness, style.invert) = (softness, isInverted ? true : nil)
     case .custom(let compositor):
