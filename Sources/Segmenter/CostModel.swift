@@ -129,20 +129,14 @@ struct CostModel {
   }
 }
 
-extension Filter<RampList> {
-  /// Whether a parameter is not the same at all times.
-  fileprivate var changes: Bool {
-    values.contains { list in list.ramps.count > 1 || list.ramps.contains { $0.from != $0.to } }
-  }
-}
-
 extension FilterKind {
   /// The work for a pixel.
   fileprivate var cost: Double {
     switch self {
     case .blur, .chromaKey: 0.15
-    case .sharpen, .lut, .vignette: 0.1
-    case .pixelate: 0.05
+    case .sharpen, .lut, .posterize, .curves, .vignette: 0.1
+    case .pixelate, .grain: 0.05
+    case .denoise, .glow: 0.4
     case .exposure, .brightness, .contrast, .saturation, .hue, .colorBalance, .grayscale, .sepia, .invert: 0.03
     }
   }

@@ -4,7 +4,9 @@ import TestPrograms
 import Testing
 
 import enum CompositionModel.Filter
+import struct CompositionModel.FilterExtra
 import enum CompositionModel.FilterKind
+import struct CompositionModel.ToneCurves
 import enum CompositionModel.TransitionKind
 
 struct EditDocumentTests {
@@ -38,6 +40,8 @@ struct EditDocumentTests {
       edit.videoComposition.transitions.append(
         .init(from: "A", to: "B", timeRange: range, style: TransitionStyle(kind, easing: easing), matte: "shot"))
     }
+    let curves = ToneCurves(
+      all: [.init(x: 0, y: 1), .init(x: 1, y: 0)], blue: [.init(x: 0.125, y: 0), .init(x: 0.3, y: 0.7)])
     for kind in FilterKind.allCases {
       let values = try kind.parameters.enumerated().map { index, parameter in
         let range = parameter.range
@@ -49,7 +53,7 @@ struct EditDocumentTests {
         return moving
       }
       edit.videoComposition.filters.append(
-        Filter(kind, values, color: kind == .chromaKey ? color : nil, table: kind == .lut ? "shot" : nil))
+        Filter(kind, values, FilterExtra(color: color, table: "shot", curves: curves)))
     }
     edit.videoComposition.overlays = [
       .init(.text(StyledText(text: "x", fontFile: "title", size: 12)), place: .point(x: .percent(1), y: .pixels(-2)))
