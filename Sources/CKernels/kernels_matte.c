@@ -181,8 +181,8 @@ void sheaf_matte_tent(uint16_t *to, int count, double start, double peak, double
 
 static const double turn = 6.283185307179586;
 
-// The angle of a point from the ray upwards, clockwise, in turns; y is down. The series of the arc tangent, of numbers of
-// at most tan(pi/8), is exact to 3e-13.
+// The angle of a point from the ray upwards, clockwise, in turns; y is down. The series of the arc tangent, of numbers
+// of at most tan(pi/8), is exact to 3e-13.
 static double turns(double x, double y) {
   double across = fabs(x), along = fabs(y);
   double greater = across > along ? across : along, less = across > along ? along : across;

@@ -14,7 +14,8 @@ extension Document {
     public var center: Center?
     /// Of `iris`. Nil: a rectangle.
     public var shape: IrisShape?
-    /// Of `wipe`, `circle`, `clock`, `iris` and `luma`: the width of the soft edge as a part of its way, 0 to 1. Nil: 0, sharp.
+    /// Of `wipe`, `circle`, `clock`, `iris` and `luma`: the width of the soft edge as a part of its way, 0 to 1. Nil:
+    /// 0, sharp.
     public var softness: Double?
     /// Of `blur` and `pixelate`: the most that a picture is blurred, or the largest block, as a part of the frame's
     /// shorter side, 0 to 0.5. Nil: 0.05.

@@ -29,8 +29,8 @@ import Testing
     _ kind: TransitionKind, _ from: ClipLayer, _ to: ClipLayer, _ progress: Double
   ) throws -> PlannedLayer {
     .transition(
-      from: from, to: to, progress: Ramp(over: try second(), from: progress, to: progress), style: TransitionStyle(kind),
-      matte: nil)
+      from: from, to: to, progress: Ramp(over: try second(), from: progress, to: progress),
+      style: TransitionStyle(kind), matte: nil)
   }
 
   private static func noise(_ fixture: inout VideoFixture, _ format: PixelFormat, seed: UInt64) throws -> Int {
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  /// Sides that do not cover the frame, over one colour: the filter of a side is that of what it shows over that colour.
+  /// Sides that do not cover the frame, over one colour: the filter of a side is that of what it shows over it.
   @Test(arguments: [TransitionKind.blur(amount: 0.08), .pixelate(amount: 0.3)])
   func `what a changed side does not cover shows what is below`(kind: TransitionKind) throws {
     var fixture = try VideoFixture()

@@ -76,8 +76,8 @@ import Testing
   @Test(arguments: [8000, 22050, 44100, 48000, 96000])
   func `what a filter looks ahead at does not move the sound`(_ rate: Int) throws {
     let path = try file("click.wav", "aevalsrc='if(eq(n,\(rate / 2)),0.9,0)':s=\(rate):d=1", rate: rate)
-    let filters = try AudioFilterKind.allCases.filter { $0 != .delay && $0 != .lowPass }.map { kind in
-      AudioFilter(kind, try kind.parameters.map { try #require($0.standard ?? ($0.key == "frequency" ? Double(rate) / 100 : 6)) })
+    let filters = AudioFilterKind.allCases.filter { $0 != .delay && $0 != .lowPass }.map { kind in
+      AudioFilter(kind, kind.parameters.map { $0.standard ?? ($0.key == "frequency" ? Double(rate) / 100 : 6) })
     }
     for chain in filters.map({ [$0] }) + [[filters[0], .denoise(reduction: 6, floor: -60), filters[1]]] {
       let track = PlannedAudioTrack(volume: .one, clips: [try whole(seconds: 1)], filters: chain)

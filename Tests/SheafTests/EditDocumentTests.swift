@@ -42,6 +42,7 @@ struct EditDocumentTests {
     }
     let curves = ToneCurves(
       all: [.init(x: 0, y: 1), .init(x: 1, y: 0)], blue: [.init(x: 0.125, y: 0), .init(x: 0.3, y: 0.7)])
+    var filters: [VideoComposition.Filter] = []
     for kind in FilterKind.allCases {
       let values = try kind.parameters.enumerated().map { index, parameter in
         let range = parameter.range
@@ -52,12 +53,14 @@ struct EditDocumentTests {
         moving.addRamp(from: range.lowerBound, to: value, over: second, easing: .easeInOut)
         return moving
       }
-      edit.videoComposition.filters.append(
-        Filter(kind, values, FilterExtra(color: color, table: "shot", curves: curves)))
+      filters.append(Filter(kind, values, FilterExtra(color: color, table: "shot", curves: curves)))
     }
+    // A list has 16 filters at most, and that of a film no chroma key.
+    edit.videoComposition.filters = Array(filters.prefix(12))
     edit.videoComposition.overlays = [
       .init(.text(StyledText(text: "x", fontFile: "title", size: 12)), place: .point(x: .percent(1), y: .pixels(-2)))
     ]
+    edit.videoComposition.overlays[0].filters = Array(filters.dropFirst(12))
     let back = try Edit(document: edit.document(), assets: [:])
     #expect(back.videoComposition.transitions == edit.videoComposition.transitions)
     #expect(back.videoComposition.filters == edit.videoComposition.filters)

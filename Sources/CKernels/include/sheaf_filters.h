@@ -113,13 +113,13 @@ void sheaf_filter_fade(
   const struct sheaf_filter_kernels *kernels, uint16_t *plane, ptrdiff_t stride, const uint16_t *coverage,
   ptrdiff_t coverage_stride, const uint16_t *factor, ptrdiff_t factor_stride, int width, int height, int offset);
 
-// Sets each block of a plane to its mean, rounded to nearest, halves up. `columns` are where blocks end in a row, rising,
-// of which the last is the width, and `rows` those in a column.
+// Sets each block of a plane to its mean, rounded to nearest, halves up. `columns` are where blocks end in a row,
+// rising, of which the last is the width, and `rows` those in a column.
 void sheaf_filter_mosaic(
   uint16_t *plane, ptrdiff_t stride, const int32_t *columns, int column_count, const int32_t *rows, int row_count);
 
-// What is brighter than a threshold, which is 0...16383, in red, green and blue: 16384*(c - threshold)/(16384 - threshold),
-// or 0, multiplied by coverage. The planes are as wide as the picture, without padding.
+// What is brighter than a threshold of 0...16383 in red, green and blue: (c - threshold)*16384/(16384 - threshold), or
+// 0, multiplied by coverage. The planes are as wide as the picture, without padding.
 void sheaf_filter_bright(
   const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum to_rgb[3],
   int threshold, int is_opaque, uint16_t *const planes[3], uint16_t *scratch);
@@ -134,9 +134,9 @@ uint64_t sheaf_grain_key(uint64_t seed, int64_t numerator, int64_t denominator);
 // A row of the grid: the sum of the four numbers of 16 bits of a hash of the key and the place, less its mean, 131070.
 // The first column is -1.
 void sheaf_grain_numbers(int32_t *to, int count, int32_t row, uint64_t key);
-// Adds grain to a row of luma: upper*(w[0]*a[i] + w[1]*a[i+1]) + lower*(w[0]*b[i] + w[1]*b[i+1]) with the column i and the
-// two weights w of each pixel, times coverage, rounded to nearest and limited to 0...coverage. Without coverage it is
-// 16384.
+// Adds grain to a row of luma: upper*(w[0]*a[i] + w[1]*a[i+1]) + lower*(w[0]*b[i] + w[1]*b[i+1]) with the column i and
+// the two weights w of each pixel, times coverage, rounded to nearest and limited to 0...coverage. Without coverage it
+// is 16384.
 void sheaf_grain_row(
   uint16_t *luma, const uint16_t *coverage, int width, const int32_t *columns, const double *weights, const int32_t *a,
   const int32_t *b, double upper, double lower);

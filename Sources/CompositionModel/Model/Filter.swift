@@ -19,12 +19,12 @@ public enum Filter<Value: Sendable & Hashable & Codable>: Sendable, Hashable, Co
   case vignette(amount: Value, radius: Value, softness: Value)
   /// Blocks of one colour. `size` is their side in pixels of the film.
   case pixelate(size: Value)
-  /// Noise on luma as of a film, another in each frame. `amount` is its standard deviation, in parts of the distance from
-  /// black to white, and `size` that of a grain in pixels of the film. `time` is where the timeline of the noise begins:
-  /// in a composition on the film's, in a task on the segment's. Of one frame it is the time since then.
+  /// Noise on luma as of a film, another in each frame. `amount` is its standard deviation, in parts of the distance
+  /// from black to white, and `size` that of a grain in pixels of the film. `time` is where the timeline of the noise
+  /// begins: in a composition on the film's, in a task on the segment's. Of one frame it is the time since then.
   case grain(amount: Value, size: Value, seed: Value, time: MediaTime = .zero)
-  /// Light around what is brighter than `threshold`. `radius` is the standard deviation of its Gaussian in pixels of the
-  /// film.
+  /// Light around what is brighter than `threshold`. `radius` is the standard deviation of its Gaussian in pixels of
+  /// the film.
   case glow(amount: Value, radius: Value, threshold: Value)
   /// So many shades of red, green and blue.
   case posterize(levels: Value)

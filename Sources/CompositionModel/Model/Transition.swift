@@ -44,8 +44,8 @@ public enum TransitionKind: Sendable, Hashable, Codable {
   case zoom
   /// Over A, which stays, B grows from nothing and turns once, clockwise.
   case spin
-  /// A dissolves into B, both blurred: most of all in the middle, where the standard deviation is `amount` of the frame's
-  /// shorter side, 0…0.5.
+  /// A dissolves into B, both blurred: most of all in the middle, where the standard deviation is `amount` of the
+  /// frame's shorter side, 0…0.5.
   case blur(amount: Double)
   /// A dissolves into B, both in blocks: the largest in the middle, where their side is `amount` of the frame's shorter
   /// side, 0…0.5.

@@ -1,8 +1,9 @@
 import CKernels
 import CompositionModel
 
-/// Noise on luma. A grid whose points are a grain's size apart has a number at each, of a hash of its place, of the seed
-/// and of the time; a pixel has the weighted mean of the four around it, divided by the deviation that the weights leave.
+/// Noise on luma. A grid whose points are a grain's size apart has a number at each, of a hash of its place, of the
+/// seed and of the time; a pixel has the weighted mean of the four around it, divided by the deviation that the weights
+/// leave.
 struct Grain {
   private let amplitude: Double
   /// In luma samples, one at least.

@@ -1,8 +1,8 @@
 import CKernels
 import CompositionModel
 
-/// Blocks of one colour, whose corners meet in the centre of what is seen of a picture. A sample is in the block that its
-/// centre is in; that of a chroma sample is taken to be the centre of its cell.
+/// Blocks of one colour, whose corners meet in the centre of what is seen of a picture. A sample is in the block that
+/// its centre is in; that of a chroma sample is taken to be the centre of its cell.
 struct Mosaic {
   /// The side of a block in luma samples across, and down.
   let across: Double
