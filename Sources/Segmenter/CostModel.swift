@@ -135,22 +135,24 @@ extension FilterKind {
     switch self {
     case .blur, .chromaKey: 0.15
     case .sharpen, .lut, .posterize, .curves, .vignette: 0.1
-    case .pixelate, .grain: 0.05
-    case .denoise, .glow: 0.4
+    case .pixelate: 0.05
+    case .grain, .denoise: 0.3
+    case .glow: 0.75
     case .exposure, .brightness, .contrast, .saturation, .hue, .colorBalance, .grayscale, .sepia, .invert: 0.03
     }
   }
 }
 
 extension TransitionKind {
-  /// The work for a pixel of the output to change both pictures, beside their mix.
+  /// The work for a pixel of the output to change both pictures, or for a matte that is more than the mix.
   fileprivate var cost: Double {
     switch self {
     case .blur: 2 * FilterKind.blur.cost
     case .pixelate: 2 * FilterKind.pixelate.cost
     case .zoom: 2 * CostModel.place
     case .spin: CostModel.place
-    case .dissolve, .fade, .wipe, .slide, .push, .circle, .clock, .iris, .luma, .custom: 0
+    case .clock: 0.1
+    case .dissolve, .fade, .wipe, .slide, .push, .circle, .iris, .luma, .custom: 0
     }
   }
 }
