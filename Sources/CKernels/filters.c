@@ -77,9 +77,25 @@ static inline uint16_t straight(uint32_t colour, uint32_t coverage) {
   return (uint16_t)(value > SHEAF_ONE ? SHEAF_ONE : value);
 }
 
-void sheaf_filter_look_up(
+// The straight colours of a row, of luma and chroma of its width.
+static void load_rgb(
+  const struct sheaf_filter_kernels *kernels, uint16_t *const colours[3], const uint16_t *const from[4],
+  const struct sheaf_sum to_rgb[3], int is_opaque, int width) {
+  for (int channel = 0; channel < 3; channel++) {
+    kernels->sum(colours[channel], from, to_rgb[channel], width);
+    if (!is_opaque)
+      for (int x = 0; x < width; x++) colours[channel][x] = straight(colours[channel][x], from[3][x]);
+  }
+}
+
+static inline uint16_t product(uint32_t a, uint32_t b) { return (uint16_t)((a * b + 8192) >> 14); }
+
+// Changes the straight colours of a row of a picture, whose number it is given.
+typedef void change_row(const void *context, uint16_t *const rgb[3], int row, int width);
+
+static void change_rgb(
   const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum to_rgb[3],
-  const struct sheaf_sum from_rgb[3], struct sheaf_colour_table table, int is_opaque, uint16_t *scratch) {
+  const struct sheaf_sum from_rgb[3], int is_opaque, uint16_t *scratch, change_row *change, const void *context) {
   int chroma_width = shifted_up(picture.width, picture.shift_x);
   int chroma_height = shifted_up(picture.height, picture.shift_y);
   ptrdiff_t stride = (ptrdiff_t)(room(picture.width) * sizeof *scratch);
@@ -100,20 +116,11 @@ void sheaf_filter_look_up(
       uint16_t *const colours[3] = {
         rgb + (size_t)(y - first) * room(picture.width), rgb + (size_t)(2 + y - first) * room(picture.width),
         rgb + (size_t)(4 + y - first) * room(picture.width)};
-      for (int channel = 0; channel < 3; channel++)
-        kernels->sum(colours[channel], from, to_rgb[channel], picture.width);
+      load_rgb(kernels, colours, from, to_rgb, is_opaque, picture.width);
+      change(context, colours, y, picture.width);
       if (!is_opaque)
         for (int channel = 0; channel < 3; channel++)
-          for (int x = 0; x < picture.width; x++)
-            colours[channel][x] = straight(colours[channel][x], covered[x]);
-      if (table.dimensions == 1)
-        kernels->look_up_curves(&table, colours, picture.width);
-      else
-        kernels->look_up_cube(&table, colours, picture.width);
-      if (!is_opaque)
-        for (int channel = 0; channel < 3; channel++)
-          for (int x = 0; x < picture.width; x++)
-            colours[channel][x] = (uint16_t)((colours[channel][x] * (uint32_t)covered[x] + 8192) >> 14);
+          for (int x = 0; x < picture.width; x++) colours[channel][x] = product(colours[channel][x], covered[x]);
       const uint16_t *const back[4] = {colours[0], colours[1], colours[2], covered};
       kernels->sum(luma, back, from_rgb[0], picture.width);
     }
@@ -127,6 +134,76 @@ void sheaf_filter_look_up(
     kernels->sum(cb_row, means, from_rgb[1], chroma_width);
     kernels->sum(cr_row, means, from_rgb[2], chroma_width);
   }
+}
+
+struct look_up {
+  const struct sheaf_filter_kernels *kernels;
+  struct sheaf_colour_table table;
+};
+
+static void look_up_row(const void *context, uint16_t *const rgb[3], int row, int width) {
+  (void)row;
+  const struct look_up *use = context;
+  if (use->table.dimensions == 1)
+    use->kernels->look_up_curves(&use->table, rgb, width);
+  else
+    use->kernels->look_up_cube(&use->table, rgb, width);
+}
+
+void sheaf_filter_look_up(
+  const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum to_rgb[3],
+  const struct sheaf_sum from_rgb[3], struct sheaf_colour_table table, int is_opaque, uint16_t *scratch) {
+  struct look_up use = {kernels, table};
+  change_rgb(kernels, picture, to_rgb, from_rgb, is_opaque, scratch, look_up_row, &use);
+}
+
+// MARK: Glow
+
+void sheaf_filter_bright(
+  const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum to_rgb[3],
+  int threshold, int is_opaque, uint16_t *const planes[3], uint16_t *scratch) {
+  uint16_t *cb = scratch, *cr = cb + room(picture.width), *rgb = cr + room(picture.width);
+  uint16_t *const colours[3] = {rgb, rgb + room(picture.width), rgb + 2 * room(picture.width)};
+  const uint32_t range = (uint32_t)(SHEAF_ONE - threshold);
+  for (int y = 0; y < picture.height; y++) {
+    int row = y >> picture.shift_y;
+    widen_row(cb, CONST_ROW(uint16_t, picture.cb, picture.chroma_stride, row), picture.width, picture.shift_x);
+    widen_row(cr, CONST_ROW(uint16_t, picture.cr, picture.chroma_stride, row), picture.width, picture.shift_x);
+    const uint16_t *covered = CONST_ROW(uint16_t, picture.coverage, picture.luma_stride, y);
+    const uint16_t *const from[4] = {CONST_ROW(uint16_t, picture.luma, picture.luma_stride, y), cb, cr, covered};
+    load_rgb(kernels, colours, from, to_rgb, is_opaque, picture.width);
+    for (int channel = 0; channel < 3; channel++) {
+      uint16_t *to = planes[channel] + (ptrdiff_t)y * picture.width;
+      for (int x = 0; x < picture.width; x++) {
+        uint32_t beyond = colours[channel][x] > threshold ? (uint32_t)(colours[channel][x] - threshold) : 0;
+        to[x] = product((beyond * SHEAF_ONE + range / 2) / range, covered[x]);
+      }
+    }
+  }
+}
+
+struct light {
+  uint16_t *const *planes;
+  uint32_t amount;
+};
+
+static void screen_row(const void *context, uint16_t *const rgb[3], int row, int width) {
+  const struct light *light = context;
+  for (int channel = 0; channel < 3; channel++) {
+    const uint16_t *from = light->planes[channel] + (ptrdiff_t)row * width;
+    for (int x = 0; x < width; x++) {
+      uint32_t own = (from[x] * light->amount + 8192) >> 14;
+      if (own > SHEAF_ONE) own = SHEAF_ONE;
+      rgb[channel][x] = (uint16_t)(SHEAF_ONE - product(SHEAF_ONE - rgb[channel][x], SHEAF_ONE - own));
+    }
+  }
+}
+
+void sheaf_filter_screen(
+  const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum to_rgb[3],
+  const struct sheaf_sum from_rgb[3], int amount, int is_opaque, uint16_t *const planes[3], uint16_t *scratch) {
+  struct light light = {planes, (uint32_t)amount};
+  change_rgb(kernels, picture, to_rgb, from_rgb, is_opaque, scratch, screen_row, &light);
 }
 
 // MARK: Convolution

@@ -1,5 +1,6 @@
 #include "kernel_rows.h"
 #include "sheaf_mattes.h"
+#include "sheaf_resample.h"
 
 #include <math.h>
 #include <string.h>
@@ -165,6 +166,79 @@ void sheaf_matte_circle(uint16_t *to, int count, double start, double across, do
     to[x] = (uint16_t)(value + 0.5);
   }
   fill(to, end, count, 0);
+}
+
+static inline uint16_t rounded(double value) {
+  return (uint16_t)((value < 0 ? 0 : value > SHEAF_ONE ? SHEAF_ONE : value) + 0.5);
+}
+
+void sheaf_matte_tent(uint16_t *to, int count, double start, double peak, double slope, double limit) {
+  for (int x = 0; x < count; x++) {
+    double value = peak - slope * fabs(start + x);
+    to[x] = rounded(value < limit ? value : limit);
+  }
+}
+
+static const double turn = 6.283185307179586;
+
+// The angle of a point from the ray upwards, clockwise, in turns; y is down. The series of the arc tangent, of numbers
+// of at most tan(pi/8), is exact to 3e-13.
+static double turns(double x, double y) {
+  double across = fabs(x), along = fabs(y);
+  double greater = across > along ? across : along, less = across > along ? along : across;
+  if (greater == 0) return 0;
+  double t = less / greater, base = 0;
+  if (t > 0.41421356237309503) {
+    t = (t - 1) / (t + 1);
+    base = 0.125;
+  }
+  double square = t * t, sum = 0;
+  for (int order = 27; order >= 1; order -= 2) sum = 1.0 / order - square * sum;
+  double angle = base + t * sum / turn;
+  if (across > along) angle = 0.25 - angle;
+  if (y >= 0) angle = 0.5 - angle;
+  return x < 0 ? 1 - angle : angle;
+}
+
+void sheaf_matte_clock(uint16_t *to, int count, double start, double down, double progress, double softness) {
+  enum { block = 16 };
+  for (int from = 0; from < count; from += block) {
+    int end = from + block < count ? from + block : count;
+    double first = start + from, last = start + end - 1;
+    int is_at_ray = down < 0 && first < 0.5 && last > -0.5;
+    if (!is_at_ray) {
+      // Along the row the angle rises or falls. Most blocks are before the hand or behind it.
+      double a = turns(first, down), b = turns(last, down);
+      double least = a < b ? a : b, greatest = a < b ? b : a;
+      double nearest = first > 0 ? first : last < 0 ? last : 0;
+      double width = softness + 1 / (turn * sqrt(nearest * nearest + down * down));
+      int is_behind = progress - greatest >= (1 - progress) * width, is_before = least - progress >= progress * width;
+      if (is_behind || is_before) {
+        fill(to, from, end, is_behind ? SHEAF_ONE : 0);
+        continue;
+      }
+    }
+    for (int x = from; x < end; x++) {
+      double along = start + x, q = turn * sqrt(along * along + down * down), slope = q / (1 + q * softness);
+      double a = turns(along, down), value = progress + (progress - a) * slope;
+      if (is_at_ray && along > -0.5 && along < 0.5) {
+        double before = progress + (progress - (along < 0 ? a : 1)) * slope;
+        double after = progress + (progress - (along < 0 ? 0 : a)) * slope;
+        before = before < 0 ? 0 : before > 1 ? 1 : before;
+        after = after < 0 ? 0 : after > 1 ? 1 : after;
+        value = (0.5 - along) * before + (0.5 + along) * after;
+      }
+      to[x] = rounded(value * SHEAF_ONE);
+    }
+  }
+}
+
+void sheaf_matte_shape(uint16_t *to, int count, const struct sheaf_span *span, const uint16_t *edges, int share) {
+  fill(to, 0, span->start, 0);
+  for (int x = span->start; x < span->inner_start; x++) to[x] = (uint16_t)((*edges++ * share + 8192) >> 14);
+  fill(to, span->inner_start, span->inner_end, (uint16_t)share);
+  for (int x = span->inner_end; x < span->end; x++) to[x] = (uint16_t)((*edges++ * share + 8192) >> 14);
+  fill(to, span->end, count, 0);
 }
 
 void sheaf_matte_levels(uint16_t *to, const uint16_t *levels, int count, int64_t first, int64_t step) {

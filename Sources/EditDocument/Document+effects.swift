@@ -86,15 +86,20 @@ extension Document.Filter {
   /// In the order of `FilterKind.parameters`.
   var parameters: [Parameter] { effect.values }
 
-  package var color: Color? { if case .chromaKey(let color, _, _, _) = effect { color } else { nil } }
+  package var color: Color? { effect.extra.color }
 
   /// The asset of a look-up table.
-  package var table: AssetID? { if case .lut(let table, _) = effect { table } else { nil } }
+  package var table: AssetID? { effect.table }
 
   var json: JSONValue {
     var members = [(key: "kind", value: JSONValue.text(kind.rawValue))]
     if let color { members.append((FilterTables.color.name, .color(color))) }
     if let table { members.append((FilterTables.asset.name, .text(table))) }
+    if let curves = effect.extra.curves {
+      for (key, curve) in FilterTables.curves {
+        if let points = curves[keyPath: curve] { members.append((key.name, key.form.write(points))) }
+      }
+    }
     let keys = FilterTables.parameters[kind] ?? []
     return .object(members + zip(keys, parameters).map { ($0.name, $0.form.write($1)) })
   }

@@ -10,10 +10,16 @@ extension Document {
     public var direction: WipeDirection?
     /// Of `fade`: between both pictures; solid. Nil: black.
     public var color: Color?
-    /// Of `circle`. Nil: the centre of the frame.
+    /// Of `circle`, `clock` and `iris`. Nil: the centre of the frame.
     public var center: Center?
-    /// Of `wipe`, `circle` and `luma`: the width of the soft edge as a part of its way, 0 to 1. Nil: 0, sharp.
+    /// Of `iris`. Nil: a rectangle.
+    public var shape: IrisShape?
+    /// Of `wipe`, `circle`, `clock`, `iris` and `luma`: the width of the soft edge as a part of its way, 0 to 1. Nil:
+    /// 0, sharp.
     public var softness: Double?
+    /// Of `blur` and `pixelate`: the most that a picture is blurred, or the largest block, as a part of the frame's
+    /// shorter side, 0 to 0.5. Nil: 0.05.
+    public var amount: Double?
     /// Of `luma`, which must have it: an asset that is a still picture.
     public var matte: AssetID?
     /// Of `luma`: whether the second picture is seen first where the matte is brightest.
@@ -30,7 +36,7 @@ extension Document {
     public init(_ kind: Kind? = nil) { self.kind = kind }
 
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-      case dissolve, fade, wipe, slide, push, circle, luma, custom
+      case dissolve, fade, wipe, slide, push, circle, clock, iris, zoom, spin, blur, pixelate, luma, custom
     }
 
     /// A point in parts of the frame's width and height, 0 to 1.
@@ -92,7 +98,8 @@ extension Document.TransitionStyle {
   }
 
   private var filledKind: TransitionKind {
-    let softness = softness ?? 0
+    let (softness, amount) = (softness ?? 0, amount ?? TransitionKind.standardAmount)
+    let center = center ?? Center(x: 0.5, y: 0.5)
     let slide = direction.flatMap { SlideDirection(rawValue: $0.rawValue) } ?? .left
     switch kind ?? .dissolve {
     case .dissolve: return .dissolve
@@ -100,7 +107,13 @@ extension Document.TransitionStyle {
     case .wipe: return .wipe(direction ?? .left, softness: softness)
     case .slide: return .slide(slide)
     case .push: return .push(slide)
-    case .circle: return .circle(x: center?.x ?? 0.5, y: center?.y ?? 0.5, softness: softness)
+    case .circle: return .circle(x: center.x, y: center.y, softness: softness)
+    case .clock: return .clock(x: center.x, y: center.y, softness: softness)
+    case .iris: return .iris(shape ?? .rectangle, x: center.x, y: center.y, softness: softness)
+    case .zoom: return .zoom
+    case .spin: return .spin
+    case .blur: return .blur(amount: amount)
+    case .pixelate: return .pixelate(amount: amount)
     case .luma: return .luma(softness: softness, isInverted: invert ?? false)
     case .custom:
       guard let name else { return .dissolve }

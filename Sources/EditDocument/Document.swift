@@ -31,10 +31,12 @@ public struct Document: Hashable, Sendable {
   public typealias Ducking = CompositionModel.Ducking
   public typealias DuckingLevels = CompositionModel.DuckingLevels
   public typealias Fit = CompositionModel.Fit
+  public typealias IrisShape = CompositionModel.IrisShape
   public typealias LoudnessTarget = CompositionModel.LoudnessTarget
   public typealias MaskChannel = CompositionModel.LayerMask.Channel
   public typealias NumberRounding = EditDocument.NumberRounding
   public typealias Preset = PresetChoice
+  public typealias ToneCurves = CompositionModel.ToneCurves
   public typealias ToneMapping = CompositionModel.ToneMapping
   public typealias WipeDirection = CompositionModel.WipeDirection
 

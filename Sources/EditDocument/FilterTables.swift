@@ -56,6 +56,7 @@ enum FilterTables {
     switch kind {
     case .chromaKey: keys.append(color)
     case .lut: keys.append(asset)
+    case .curves: keys += curves.map { $0.key }
     default: break
     }
     keys += parameters[kind] ?? []
@@ -72,6 +73,23 @@ enum FilterTables {
     required: "color", .color.solid("the colour of a chroma key is"), type: "`\"#rrggbb\"`",
     "the colour that becomes transparent; in clips, layers and overlays, not in the filters of a film")
   static let asset = Key(required: "asset", .asset, type: "", "a name of `assets` whose file is a `.cube`")
+
+  /// The keys of `curves`, with the curve of each.
+  static let curves: [(key: Key<[ToneCurves.Point]>, curve: any Curve)] = [
+    (curve("all", "after the curve of the channel: points from a value to another, 0 to 1; see below"), \.all),
+    (curve("red", "of *R'*"), \.red), (curve("green", "of *G'*"), \.green), (curve("blue", "of *B'*"), \.blue),
+  ]
+
+  typealias Curve = WritableKeyPath<ToneCurves, [ToneCurves.Point]?> & Sendable
+
+  private static func curve(_ name: String, _ summary: String) -> Key<[ToneCurves.Point]> {
+    let point = JSONValue.tuple(.number(0...1), .number(0...1))
+    let schema: JSONValue = [
+      "type": "array", "items": point, "minItems": 2, "maxItems": .integer(Document.Filter.greatestPoints),
+    ]
+    let form = Form<[ToneCurves.Point]>("`[[x, y], …]`", schema, write: JSONValue.points) { $0.toneCurve($1) }
+    return Key(name, form, default: "`[[0, 0], [1, 1]]`", summary)
+  }
 
   private static let summaries: [FilterKind: [String: String]] = [
     .blur: ["radius": "a Gaussian with this standard deviation in pixels of the film; below 0.2 it has no effect"],
@@ -95,6 +113,23 @@ enum FilterTables {
       "radius": "where it starts, from the picture's centre; 1 is a corner",
       "softness": "how far it goes until the outside is reached",
     ],
+    .pixelate: [
+      "size": "the side of the blocks in pixels of the film; from the centre of what is seen of the picture"
+    ],
+    .grain: [
+      "amount": "the standard deviation of the noise; 1 is the distance from black to white",
+      "size": "of a grain, in pixels of the film",
+      "seed": "another number is another noise",
+    ],
+    .glow: [
+      "amount": "of the light that is added", "radius": "the standard deviation of its Gaussian in pixels of the film",
+      "threshold": "what is brighter shines",
+    ],
+    .posterize: ["levels": "the shades of each of red, green and blue; a fraction is cut off"],
+    .curves: ["amount": "part of the new colour"],
+    .denoise: [
+      "amount": "differences of neighbours that are smaller are evened out; 1 is the distance from black to white"
+    ],
     .lut: ["amount": "part of the new colour"],
     .chromaKey: [
       "similarity": "the distance from it up to which colours are transparent",
@@ -108,6 +143,13 @@ enum FilterTables {
     var seen: Set<String> = []
     return FilterKind.allCases.flatMap { tables[$0]?.keyNames ?? [] }.filter { seen.insert($0).inserted }
   }()
+}
+
+extension JSONValue {
+  /// The points of a curve.
+  fileprivate static func points(_ points: [ToneCurves.Point]) -> JSONValue {
+    .array(points.map { .array([.decimal($0.x), .decimal($0.y)]) })
+  }
 }
 
 extension Form where Value == Color {
@@ -139,7 +181,7 @@ enum AudioFilterTables {
       let keys = kind.parameters.map { parameter -> Key<Double> in
         let isLevel = AudioFilterKind.levels.contains(parameter.key)
         let form: Form<Double> = isLevel ? .decibels(parameter.range) : .number(parameter.range)
-        let summary = summaries[parameter.key] ?? ""
+        let summary = summaries["\(kind.rawValue).\(parameter.key)"] ?? summaries[parameter.key] ?? ""
         guard let standard = parameter.standard else { return Key(required: parameter.key, form, summary) }
         return Key(parameter.key, form, default: plain(standard), summary)
       }
@@ -162,5 +204,10 @@ enum AudioFilterTables {
     "threshold": "dB", "ratio": "the dB above the threshold of which 1 dB stays", "attack": "seconds",
     "release": "seconds", "knee": "dB", "makeup": "dB that are added after that", "limit": "dB of full scale",
     "time": "seconds, to the nearest whole sample",
+    "noiseGate.threshold": "dB of full scale; what is below is lowered",
+    "noiseGate.ratio": "the dB by which it falls for each dB below the threshold",
+    "range": "dB; it falls by no more", "intensity": "of what counts as hissing: the more, the larger",
+    "maximum": "how much of it is taken away at most", "keep": "part of the high frequencies that stays then",
+    "reduction": "dB by which the noise is lowered", "floor": "dB of full scale, the level of the noise",
   ]
 }

@@ -3,6 +3,8 @@ import CompositionModel
 extension Document.Filter {
   /// The most filters of one clip, of one layer or of the film.
   static let greatestCount = 16
+  /// The most points of a curve.
+  static let greatestPoints = 32
 
   static let instead = [
     "type": "did you mean 'kind'?", "name": "did you mean 'kind'?", "strength": "did you mean 'amount'?",
@@ -48,10 +50,38 @@ extension DocumentReader {
     }
     let color = kind == .chromaKey ? read(fields, FilterTables.color) : nil
     let asset = kind == .lut ? read(fields, FilterTables.asset) : nil
+    var curves = ToneCurves()
+    if kind == .curves { for (key, curve) in FilterTables.curves { curves[keyPath: curve] = read(fields, key) } }
     guard problems.count == found else { return nil }
-    var filter = Document.Filter(Document.Filter.Effect(kind, parameters, color: color, table: asset))
+    let extra = FilterExtra(color: color, table: asset, curves: curves)
+    var filter = Document.Filter(Document.Filter.Effect(kind, parameters, extra))
     filter.pointer = fields.pointer
     return filter
+  }
+
+  /// The points of a curve, whose `x` rises.
+  mutating func toneCurve(_ value: JSONValue) -> [ToneCurves.Point]? {
+    let most = Document.Filter.greatestPoints
+    guard case .array(let items) = value.content, 2...most ~= items.count else {
+      problems.addShape(
+        value.pointer, "\(value.shown) should be 2 to \(most) points of a curve, such as [[0, 0], [0.5, 0.6], [1, 1]]")
+      return nil
+    }
+    var points: [ToneCurves.Point] = []
+    for item in items {
+      guard case .array(let numbers) = item.content, numbers.count == 2 else {
+        problems.addShape(item.pointer, "\(item.shown) should be a point of a curve: two numbers from 0 to 1")
+        continue
+      }
+      let (x, y) = (number(numbers[0], in: 0...1), number(numbers[1], in: 0...1))
+      guard let x, let y else { continue }
+      if let last = points.last, x <= last.x {
+        problems.add(
+          numbers[0].pointer, "\(plain(x)) should be more than \(plain(last.x)), that of the point before it")
+      }
+      points.append(ToneCurves.Point(x: x, y: y))
+    }
+    return points
   }
 
   mutating func parameter(_ value: JSONValue, _ parameter: FilterKind.Parameter) -> Document.Filter.Parameter {
@@ -79,7 +109,10 @@ extension Lowering {
       }
       var values: [RampList] = []
       for parameter in entry.parameters { values.append(lower(parameter, within: range, owner) ?? .one) }
-      let filter = Filter(entry.kind, values, color: entry.color, table: entry.table)
+      var extra = entry.effect.extra
+      // Grain is on the timeline that the ramps are on.
+      if extra.time != nil { extra.time = range?.start ?? .zero }
+      let filter = Filter(entry.kind, values, extra)
       if !filter.changesNothing { filters.append(filter) }
     }
     return filters.isEmpty ? nil : filters

@@ -79,7 +79,12 @@ enum ForeignNames {
     "wipedown": directed("wipe", "down"), "slideleft": directed("slide", "left"),
     "slideright": directed("slide", "right"), "slideup": directed("slide", "up"),
     "slidedown": directed("slide", "down"), "pushleft": directed("push", "left"),
-    "pushright": directed("push", "right"), "circleopen": meant("circle"), "iris": meant("circle"),
+    "pushright": directed("push", "right"), "circleopen": meant("circle"),
+    "radial": meant("clock"), "clockwipe": meant("clock"), "rectcrop": meant("iris"), "irisbox": meant("iris"),
+    "irisround": meant("circle"), "irisdiamond": "'iris' with \"shape\": \"diamond\"",
+    "diamond": "'iris' with \"shape\": \"diamond\"",
+    "zoomin": meant("zoom"), "crosszoom": meant("zoom"), "hblur": meant("blur"), "crossblur": meant("blur"),
+    "pixelize": meant("pixelate"), "mosaic": meant("pixelate"),
     "cut": "a cut is where a clip follows another without a transition",
     "none": "a cut is where a clip follows another without a transition",
   ]

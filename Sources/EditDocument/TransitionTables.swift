@@ -28,12 +28,19 @@ enum TransitionKeys {
     "center",
     Form<Document.TransitionStyle.Center>(
       "`[x, y]`", .tuple(.number(0...1), .number(0...1))
-    ) { $0.center($1) }, default: "`[0.5, 0.5]`", kinds: ["circle"],
-    "circle: its centre, in parts of the frame's width and height, each 0 to 1")
+    ) { $0.center($1) }, default: "`[0.5, 0.5]`", kinds: ["circle", "clock", "iris"],
+    "circle, clock, iris: the centre, in parts of the frame's width and height, each 0 to 1")
+  static let shape = Key(
+    "shape", Form<IrisShape>.choice("shape"), default: "`rectangle`", kinds: ["iris"],
+    "iris: a rectangle with the frame's shape, or a rhombus")
+  static let amount = Key(
+    "amount", .number(0...0.5), default: plain(TransitionKind.standardAmount), kinds: ["blur", "pixelate"],
+    "in parts of the frame's shorter side, what is reached in the middle; blur: the standard deviation of the Gaussian; "
+      + "pixelate: the side of a block")
   static let softness = Key(
-    "softness", .number(0...1), default: "0", kinds: ["wipe", "circle", "luma"],
-    "wipe, circle, luma: the width of the soft edge as a part of the way that it takes; at 0 it is sharp and antialiased"
-  )
+    "softness", .number(0...1), default: "0", kinds: ["wipe", "circle", "clock", "iris", "luma"],
+    "wipe, circle, clock, iris, luma: the width of the soft edge as a part of the way that it takes; at 0 it is sharp and "
+      + "antialiased")
   static let matte = Key(
     required: "matte", .asset, kinds: ["luma"], "luma: a name of `assets` whose file is a still picture")
   static let invert = Key(
@@ -54,9 +61,9 @@ enum TransitionKeys {
       + "1 and `y1` and `y2` from -10 to 10; `hold` shows A until the end. The progress is limited to 0 to 1")
 
   static let styleProperties: [Property<Document.TransitionStyle>] = [
-    kind.of(\.kind), direction.of(\.direction), color.of(\.color), center.of(\.center), softness.of(\.softness),
-    matte.of(\.matte), invert.of(\.invert), name.of(\.name), parameters.of(\.parameters), metadata.of(list: \.metadata),
-    easing.of(\.easing),
+    kind.of(\.kind), direction.of(\.direction), color.of(\.color), center.of(\.center), shape.of(\.shape),
+    softness.of(\.softness), amount.of(\.amount), matte.of(\.matte), invert.of(\.invert), name.of(\.name),
+    parameters.of(\.parameters), metadata.of(list: \.metadata), easing.of(\.easing),
   ]
   static let style: [any DeclaredKey] = Array(styleProperties)
 

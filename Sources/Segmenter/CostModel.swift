@@ -17,7 +17,7 @@ struct CostModel {
   private static let convert = 0.1
   private static let blend = 0.03
   /// To place a picture anywhere, and to draw a mask.
-  private static let place = 0.12
+  fileprivate static let place = 0.12
   private static let mask = 0.2
   /// A still overlay is blended; a text has ink on a small part of the frame.
   private static let textShare = 0.05
@@ -45,6 +45,7 @@ struct CostModel {
       }
     }
     for filter in (span.filters ?? []) + (filters ?? []) { cost += outputPixels * filter.kind.cost }
+    for case .transition(let transition) in span.layers { cost += outputPixels * transition.style.kind.cost }
     for layer in span.layers where layer.isCustom { cost += outputPixels * CostModel.compositor }
     return cost + Double(max(0, span.layers.count - 1)) * outputPixels * CostModel.blend
   }
@@ -130,20 +131,30 @@ struct CostModel {
   }
 }
 
-extension Filter<RampList> {
-  /// Whether a parameter is not the same at all times.
-  fileprivate var changes: Bool {
-    values.contains { list in list.ramps.count > 1 || list.ramps.contains { $0.from != $0.to } }
-  }
-}
-
 extension FilterKind {
   /// The work for a pixel.
   fileprivate var cost: Double {
     switch self {
     case .blur, .chromaKey: 0.15
-    case .sharpen, .lut, .vignette: 0.1
+    case .sharpen, .lut, .posterize, .curves, .vignette: 0.1
+    case .pixelate: 0.05
+    case .grain, .denoise: 0.3
+    case .glow: 0.75
     case .exposure, .brightness, .contrast, .saturation, .hue, .colorBalance, .grayscale, .sepia, .invert: 0.03
+    }
+  }
+}
+
+extension TransitionKind {
+  /// The work for a pixel of the output to change both pictures, or for a matte that is more than the mix.
+  fileprivate var cost: Double {
+    switch self {
+    case .blur: 2 * FilterKind.blur.cost
+    case .pixelate: 2 * FilterKind.pixelate.cost
+    case .zoom: 2 * CostModel.place
+    case .spin: CostModel.place
+    case .clock: 0.1
+    case .dissolve, .fade, .wipe, .slide, .push, .circle, .iris, .luma, .custom: 0
     }
   }
 }

@@ -423,7 +423,7 @@ extension SegmentClock {
   ) throws(TimeError) -> [Filter<RampList>]? {
     var kept: [Filter<RampList>] = []
     for filter in filters ?? [] {
-      let local = try filter.map { list throws(TimeError) in try self.local(list) }
+      let local = try filter.map { list throws(TimeError) in try self.local(list) }.shifted(by: offset)
       if local.changesNothing { continue }
       kept.append(local.table.map { local.withTable(digests($0)) } ?? local)
     }

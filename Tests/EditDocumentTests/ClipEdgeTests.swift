@@ -8,10 +8,13 @@ import Testing
   private func edit(_ clips: String, type: String = "video") throws -> Edit {
     try lowered(
       documentText(
-        tracks: #"[{"id": "A", "type": "\#(type)"\#(type == "video" ? #", "sound": true"# : ""), "clips": [\#(clips)]}]"#))
+        tracks:
+          #"[{"id": "A", "type": "\#(type)"\#(type == "video" ? #", "sound": true"# : ""), "clips": [\#(clips)]}]"#))
   }
 
-  private func ramp(_ start: String, _ end: String, _ from: Double, _ to: Double, _ easing: Easing? = nil) throws -> Ramp {
+  private func ramp(_ start: String, _ end: String, _ from: Double, _ to: Double, _ easing: Easing? = nil) throws
+    -> Ramp
+  {
     Ramp(over: try spanning(start, end), from: from, to: to, easing: easing)
   }
 
@@ -38,8 +41,10 @@ import Testing
     }
     #expect(styles == [.wipe(.left, softness: 0), .circle(x: 0.5, y: 0.5, softness: 0)])
     #expect(
-      edit.audioMix.fades["A.sound"]?.ramps == [try ramp("0", "1", 0, 1), try ramp("3", "4", 1, 0, .equalPowerFall),
-        try ramp("4", "4", 1, 1)])
+      edit.audioMix.fades["A.sound"]?.ramps == [
+        try ramp("0", "1", 0, 1), try ramp("3", "4", 1, 0, .equalPowerFall),
+        try ramp("4", "4", 1, 1),
+      ])
   }
 
   /// Each clip fades by itself beside transitions, on either lane, and the next one of a lane begins as loud as it is.

@@ -41,6 +41,31 @@ import Testing
     }
   }
 
+  @Test func `curves are read with their points`() throws {
+    let filters = try layer(
+      clip(#"[{"kind": "curves", "red": [[0, 0.5], [1, 1]], "all": [[0, 0], [0.5, 0.75], [1, 0]], "amount": 0.5}]"#)
+    ).filters
+    let curves = ToneCurves(
+      all: [.init(x: 0, y: 0), .init(x: 0.5, y: 0.75), .init(x: 1, y: 0)],
+      red: [.init(x: 0, y: 0.5), .init(x: 1, y: 1)])
+    #expect(filters == [.curves(curves, amount: try .constant(0.5))])
+  }
+
+  @Test func `grain is on the time of what it is a filter of`() throws {
+    func time(_ filters: [Filter<RampList>]?) throws -> MediaTime? {
+      try filters?.first?.at(at("5")).extra.time
+    }
+    let grain = #"[{"kind": "grain"}]"#
+    // The clip starts at 2 s.
+    #expect(try time(layer(clip(grain)).filters) == at("3"))
+    let layers = "[{\"track\": \"A\", \"filters\": \(grain)}]"
+    let instructions = "[{\"over\": \"0..12\", \"layers\": \(layers)}]"
+    let ofLayer = clip("[]", "\"videoComposition\": {\"instructions\": \(instructions)}")
+    #expect(try time(layer(ofLayer).filters) == at("5"))
+    let film = try lowered(clip("[]", "\"videoComposition\": {\"filters\": \(grain)}"), assets: assets())
+    #expect(try time(film.videoComposition.filters) == at("5"))
+  }
+
   @Test func `ramps are on the clip's time and hold outside`() throws {
     let text = clip(
       #"[{"kind": "blur", "radius": [{"over": "2..4", "value": [10, 20]}, {"at": 6, "value": 1}]}]"#)
@@ -136,6 +161,10 @@ import Testing
     (#"[{"kind": "blur", "radius": []}]"#, "/0/radius", "there is no ramp"),
     (#"[{"kind": "blur", "sigma": 3}]"#, "/0/sigma", "did you mean 'radius'?"),
     (#"[{"kind": "blur", "amount": 3}]"#, "/0/amount", "the keys of a filter 'blur' are kind, radius"),
+    (#"[{"kind": "curves", "all": [[0, 1]]}]"#, "/0/all", "2 to 32 points of a curve"),
+    (#"[{"kind": "curves", "red": [[0, 1], [1, 2]]}]"#, "/0/red/1/1", "a number from 0 to 1"),
+    (#"[{"kind": "curves", "red": [[0, 1], [0.5]]}]"#, "/0/red/1", "two numbers from 0 to 1"),
+    (#"[{"kind": "curves", "blue": [[0.5, 1], [0.5, 0]]}]"#, "/0/blue/1/0", "0.5 should be more than 0.5"),
     (#"[{"kind": "exposure"}]"#, "/0", "a filter 'exposure' needs 'stops'"),
     (#"[{"kind": "blur", "radius": [{"over": "0..2", "value": [0, 900]}]}]"#, "/0/radius/0/value/1", "900"),
     (#"[{"kind": "blur", "radius": [{"over": "0..11", "value": [0, 9]}]}]"#, "/0/radius/0", "goes beyond the clip"),

@@ -30,6 +30,9 @@ import Testing
     let lists = try fragments("Filters") + fragments("Chroma key")
     let shown = lists.compactMap { $0 as? [Any] }.joined().compactMap { $0 as? [String: Any] }
     expect(names(in: shown, "kind"), contain: FilterKind.allCases)
+    for (key, _) in FilterTables.curves {
+      #expect(shown.contains { $0[key.name] != nil }, "no picture of '\(key.name)' of 'curves'")
+    }
     for kind in FilterKind.allCases {
       for parameter in kind.parameters {
         #expect(

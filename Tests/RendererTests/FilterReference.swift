@@ -96,6 +96,26 @@ struct FilterReference {
     }
   }
 
+  /// Blocks whose corners meet in the centre, each the mean of the samples whose centres are in it.
+  mutating func mosaic(_ side: Double) {
+    for index in 0..<3 {
+      let extent = index == 0 ? size : chroma
+      let (across, down) = index == 0 ? (1.0, 1.0) : (Double(cell.width), Double(cell.height))
+      struct Block: Hashable {
+        var x: Double
+        var y: Double
+      }
+      func block(_ place: Int) -> Block {
+        let x = (Double(place % extent.width) + 0.5) * across - Double(size.width) / 2
+        let y = (Double(place / extent.width) + 0.5) * down - Double(size.height) / 2
+        return Block(x: floor(x / side), y: floor(y / side))
+      }
+      let members = Dictionary(grouping: planes[index].indices, by: block)
+      let means = members.mapValues { places in places.reduce(0) { $0 + planes[index][$1] } / Double(places.count) }
+      planes[index] = planes[index].indices.map { means[block($0)] ?? .nan }
+    }
+  }
+
   /// One plane by itself.
   struct Lines {
     private(set) var samples: [Double]

@@ -171,6 +171,18 @@ import Testing
     #expect(reference.psnr(made) >= least(format), "\(reference.psnr(made)) dB")
   }
 
+  @Test(arguments: [PixelFormat.yuv420p, .yuv422p10, .yuv444p])
+  func `blocks are the means of their pixels`(format: PixelFormat) throws {
+    let scene = try Scene(format)
+    for side in [2, 7, 12.5, 300] {
+      var reference = scene.original
+      reference.mosaic(side)
+      let made = try scene.rendered([try filter(.pixelate, [side])])
+      #expect(reference.psnr(made) >= least(format), "side \(side): \(reference.psnr(made)) dB")
+    }
+    #expect(try scene.rendered([try filter(.pixelate, [1])]) == scene.rendered([]))
+  }
+
   // MARK: Look-up tables
 
   /// A table of size n whose entries are a function of theirs.

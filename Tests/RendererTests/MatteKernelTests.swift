@@ -1,4 +1,5 @@
 import CKernels
+import Foundation
 import TestPrograms
 import Testing
 
@@ -107,6 +108,52 @@ import Testing
         let along = start + Double(x)
         let exact = centre - slope * (along * along + across * across).squareRoot()
         #expect(abs(Double(weight) - min(16384, max(0, exact))) <= 0.5 + 1e-6)
+      }
+    }
+  }
+
+  @Test func `the rows of a tent are its nearest weights`() {
+    var generator = SeededRandom(seed: 4)
+    for _ in 0..<2000 {
+      let count = Int.random(in: 1...90, using: &generator)
+      let start = Double.random(in: -100...100, using: &generator)
+      let (peak, limit) = (
+        Double.random(in: -3000...60000, using: &generator), Double.random(in: -3000...30000, using: &generator)
+      )
+      let slope = [3.0, 200, 16384][Int.random(in: 0...2, using: &generator)]
+      let made = row(count) { sheaf_matte_tent($0, Int32(count), start, peak, slope, limit) }
+      for (x, weight) in made.enumerated() {
+        let exact = min(limit, peak - slope * abs(start + Double(x)))
+        #expect(abs(Double(weight) - min(16384, max(0, exact))) <= 0.5 + 1e-6)
+      }
+    }
+  }
+
+  @Test func `the rows of a clock are its nearest weights`() {
+    var generator = SeededRandom(seed: 5)
+    for index in 0..<3000 {
+      let count = Int.random(in: 1...90, using: &generator)
+      let (whole, fraction) = (Int.random(in: -90...20, using: &generator), Double.random(in: 0..<1, using: &generator))
+      // The centre is in the middle of a pixel, at its corner, or anywhere.
+      let place = [0, 0.5, fraction][index % 3]
+      let start = Double(whole) + place
+      let down = Double(Int.random(in: -40...40, using: &generator)) + place
+      let progress = Double.random(in: 0.001...0.999, using: &generator)
+      let softness = [0, 0.01, 0.3, 1][Int.random(in: 0...3, using: &generator)]
+      let made = row(count) { sheaf_matte_clock($0, Int32(count), start, down, progress, softness) }
+      for (x, weight) in made.enumerated() {
+        let along = start + Double(x)
+        let turns: Double = 2 * .pi * hypot(along, down)
+        func behind(_ angle: Double) -> Double {
+          min(1, max(0, progress + (progress - angle) * turns / (1 + turns * softness)))
+        }
+        let signed: Double = atan2(along, -down) / (2 * .pi)
+        let angle = signed < 0 ? signed + 1 : signed
+        var exact = behind(angle)
+        if down < 0, abs(along) < 0.5 {
+          exact = (0.5 - along) * behind(along < 0 ? angle : 1) + (0.5 + along) * behind(along < 0 ? 0 : angle)
+        }
+        #expect(abs(Double(weight) - 16384 * exact) <= 0.5 + 1e-6, "\(along), \(down) at \(progress), \(softness)")
       }
     }
   }

@@ -47,6 +47,15 @@ import Testing
     ),
     (.limiter(limit: -20, attack: 0.005, release: 0.05), "alimiter=limit=-20dB:attack=5:release=50:level=0:latency=1"),
     (.delay(time: 0.1), "adelay=4800S:all=1"),
+    (.lowShelf(frequency: 250, gain: -9, q: 0.8), "lowshelf=f=250:t=q:w=0.8:g=-9:precision=f64"),
+    (.highShelf(frequency: 5000, gain: 7, q: 0.6), "highshelf=f=5000:t=q:w=0.6:g=7:precision=f64"),
+    (
+      .noiseGate(threshold: -20, ratio: 6, range: -30, attack: 0.005, release: 0.1, knee: 6),
+      "agate=threshold=-20dB:ratio=6:range=-30dB:attack=5:release=100:knee=6dB:link=maximum:detection=rms"
+    ),
+    (.deEsser(intensity: 0.6, maximum: 0.7, keep: 0.4), "deesser=i=0.6:m=0.7:f=0.4"),
+    // ffmpeg's is late by two steps of its windows.
+    (.denoise(reduction: 20, floor: -30), "apad=pad_len=4800,afftdn=nr=20:nf=-30,atrim=start_sample=1200"),
   ]
 
   @Test(arguments: SoundEffectTests.filters.indices)
@@ -60,6 +69,22 @@ import Testing
     let differences = zip(rendered, judged).map { abs($0 - $1) }
     #expect((differences.max() ?? .max) <= 2, "\(filter.kind)")
     #expect(rendered != (try Tool.ffmpeg(["-i", path, "-f", "s24le", "-"]).samples24))
+  }
+
+  /// A click stays where it is, at every sample rate, after filters of each kind but a delay and a low pass, whose
+  /// response to it is no click.
+  @Test(arguments: [8000, 22050, 44100, 48000, 96000])
+  func `what a filter looks ahead at does not move the sound`(_ rate: Int) throws {
+    let path = try file("click.wav", "aevalsrc='if(eq(n,\(rate / 2)),0.9,0)':s=\(rate):d=1", rate: rate)
+    let filters = AudioFilterKind.allCases.filter { $0 != .delay && $0 != .lowPass }.map { kind in
+      AudioFilter(kind, kind.parameters.map { $0.standard ?? ($0.key == "frequency" ? Double(rate) / 100 : 6) })
+    }
+    for chain in filters.map({ [$0] }) + [[filters[0], .denoise(reduction: 6, floor: -60), filters[1]]] {
+      let track = PlannedAudioTrack(volume: .one, clips: [try whole(seconds: 1)], filters: chain)
+      let rendered = try fixture.render(task([path], seconds: 1, rate: rate, [track]))
+      let loudest = rendered.indices.max { abs(rendered[$0]) < abs(rendered[$1]) }
+      #expect(loudest.map { $0 / 2 } == rate / 2, "\(chain.map(\.kind)) at \(rate) Hz")
+    }
   }
 
   @Test func `a filter of a clip begins with the clip`() throws {

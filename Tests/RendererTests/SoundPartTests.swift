@@ -18,6 +18,7 @@ import Testing
 
   private static let filters: [AudioFilter] = [
     .compressor(threshold: -30, ratio: 6, attack: 0.01, release: 0.3, knee: 6, makeup: 3), .delay(time: 0.3),
+    .denoise(reduction: 10, floor: -40),
   ]
 
   private enum Case: String, CaseIterable {

@@ -17,6 +17,9 @@ import Testing
     + SlideDirection.allCases.flatMap { [.slide($0), .push($0)] }
     + [
       .circle(x: 0.5, y: 0.5, softness: 0), .circle(x: 0.2, y: 0.9, softness: 0), .circle(x: 1, y: 0, softness: 0.5),
+      .clock(x: 0.5, y: 0.5, softness: 0), .clock(x: 0.21, y: 0.87, softness: 0), .clock(x: 1, y: 0, softness: 0.5),
+      .iris(.rectangle, x: 0.5, y: 0.5, softness: 0), .iris(.rectangle, x: 0.1, y: 0.63, softness: 0.3),
+      .iris(.diamond, x: 0.5, y: 0.5, softness: 0), .iris(.diamond, x: 0.9, y: 0.2, softness: 0.3),
       .luma(softness: 0, isInverted: false), .luma(softness: 0.2, isInverted: true), .dissolve,
       .fade(through: Color(red: 200, green: 40, blue: 90)), .fade(through: .black),
     ]
@@ -148,6 +151,26 @@ import Testing
         let radius = distances.max() ?? .nan
         let distance: Double = hypot(u * w - cx * w, v * h - cy * h)
         return passed(distance / radius, width: softness + 1 / radius, from: 0, to: 1)
+      case .clock(let cx, let cy, let softness):
+        let (dx, dy) = (u * w - cx * w, v * h - cy * h)
+        let turns: Double = 2 * .pi * hypot(dx, dy)
+        func behind(_ angle: Double) -> Double {
+          min(1, max(0, p + (p - angle) * turns / (1 + turns * softness)))
+        }
+        let signed: Double = atan2(dx, -dy) / (2 * .pi)
+        let angle = signed < 0 ? signed + 1 : signed
+        guard dy < 0, abs(dx) < 0.5 else { return behind(angle) }
+        return (0.5 - dx) * behind(dx < 0 ? angle : 1) + (0.5 + dx) * behind(dx < 0 ? 0 : angle)
+      case .iris(.rectangle, let cx, let cy, let softness):
+        let reach = max(cx, 1 - cx, cy, 1 - cy)
+        return min(
+          passed(abs(u - cx) / reach, width: softness + 1 / (w * reach), from: 0, to: 1),
+          passed(abs(v - cy) / reach, width: softness + 1 / (h * reach), from: 0, to: 1))
+      case .iris(.diamond, let cx, let cy, let softness):
+        let reach = max(cx, 1 - cx) + max(cy, 1 - cy)
+        let pixel = (1 / w + 1 / h) / reach
+        return passed((abs(u - cx) + abs(v - cy)) / reach, width: softness + pixel, from: 0, to: 1)
+      case .zoom, .spin, .blur, .pixelate: return .nan
       case .luma(let softness, let isInverted):
         let level = Double(matte[y * size.width + x]) / 255
         return passed(isInverted ? 1 - level : level, width: softness + 1.0 / 255, from: 0, to: 1)
@@ -325,7 +348,7 @@ import Testing
     case .push:
       let end = Int(64 * progress)
       return y < end ? Double(b[0, x, y + 64 - end]) : Double(a[0, x, y - end])
-    case .dissolve, .fade, .luma, .custom:
+    default:
       let share = 1 - abs(2 * progress - 1)
       return (1 - share) * (progress < 0.5 ? ofA : ofB) + share * 235
     }
@@ -343,7 +366,8 @@ import Testing
             style: TransitionStyle(kind, easing: easing), matte: nil)
         ], sources: sources)
     }
-    for kind in Self.kinds where kind.name != .luma {
+    let changing: [TransitionKind] = [.zoom, .spin, .blur(amount: 0.1), .pixelate(amount: 0.2)]
+    for kind in Self.kinds + changing where kind.name != .luma {
       let (start, end) = (try layers(kind, 0), try layers(kind, 1))
       guard case .clip(let first) = start.layers[0], case .clip(let last) = end.layers[0] else {
         Issue.record("\(kind)")

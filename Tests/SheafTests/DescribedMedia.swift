@@ -195,6 +195,10 @@ struct RandomEdits {
       .equalizer(frequency: number(20, 9000), gain: number(-9, 9), q: 1), .highPass(frequency: 80, q: number(0.5, 2)),
       .compressor(threshold: number(-40, 0), ratio: 4, attack: 0.01, release: 0.5, knee: 3, makeup: number(0, 9)),
       .limiter(limit: -1, attack: 0.005, release: number(0.01, 1)), .delay(time: number(0, 1)),
+      .lowShelf(frequency: number(20, 900), gain: number(-9, 9), q: 1), .highShelf(frequency: 4000, gain: -3, q: 0.5),
+      .noiseGate(threshold: number(-80, 0), ratio: 3, range: -20, attack: 0.01, release: number(0.1, 2), knee: 3),
+      .deEsser(intensity: number(0, 1), maximum: number(0, 1), keep: 0.5),
+      .denoise(reduction: number(1, 20), floor: number(-80, -20)),
     ].filter { _ in flip() } + [.lowPass(frequency: number(100, 9000), q: 0.707)]
   }
 
@@ -294,12 +298,24 @@ struct RandomEdits {
         var instruction = VideoComposition.Instruction(
           timeRange: range, layers: try composition.tracks.filter { $0.type == .video }.map { try layer($0.id, range) },
           background: flip() ? color() : nil, wantsOverlays: flip())
-        if flip() { instruction.filters = [.blur(radius: try ramps(0, 40, range))] }
+        if flip() { instruction.filters = try filters(in: range) }
         return instruction
       }
     }
     for _ in 0..<whole(0...3) { video.overlays.append(try overlay(below: duration)) }
     return video
+  }
+
+  private mutating func filters(in range: MediaTimeRange) throws -> [VideoComposition.Filter] {
+    let curves = VideoComposition.ToneCurves(red: [.init(x: 0, y: number(0, 1)), .init(x: number(0.1, 1), y: 1)])
+    let all: [VideoComposition.Filter] = [
+      .blur(radius: try ramps(0, 40, range)), .pixelate(size: try ramps(1, 40, range)),
+      .grain(amount: try ramps(0, 1, range), size: try .constant(number(1, 9)), seed: try .constant(7)),
+      .glow(amount: try ramps(0, 2, range), radius: try ramps(0, 40, range), threshold: try .constant(0.5)),
+      .posterize(levels: try ramps(2, 256, range)), .denoise(amount: try .constant(number(0, 0.5))),
+      .curves(curves, amount: try .constant(number(0, 1))),
+    ]
+    return all.filter { _ in flip() }
   }
 
   private mutating func ramps(_ low: Double, _ high: Double, _ range: MediaTimeRange) throws -> RampList {

@@ -4,7 +4,9 @@ import TestPrograms
 import Testing
 
 import enum CompositionModel.Filter
+import struct CompositionModel.FilterExtra
 import enum CompositionModel.FilterKind
+import struct CompositionModel.ToneCurves
 import enum CompositionModel.TransitionKind
 
 struct EditDocumentTests {
@@ -26,8 +28,11 @@ struct EditDocumentTests {
     let own = VideoComposition.Compositor(name: "blinds", parameters: #"{"a":1.50,"b":[true,null,"x"]}"#)
     let kinds: [TransitionKind] = [
       .dissolve, .fade(through: color), .wipe(.upLeft, softness: 0.25), .slide(.down), .push(.right),
-      .circle(x: 0.1, y: 0.9, softness: 1), .luma(softness: 0.5, isInverted: true), .custom(own),
+      .circle(x: 0.1, y: 0.9, softness: 1), .clock(x: 0.3, y: 0, softness: 0.5),
+      .iris(.diamond, x: 1, y: 0.25, softness: 0), .iris(.rectangle, x: 0.5, y: 0.5, softness: 0.125), .zoom, .spin,
+      .blur(amount: 0.0625), .pixelate(amount: 0.5), .luma(softness: 0.5, isInverted: true), .custom(own),
     ]
+    #expect(Set(kinds.map(\.name)) == Set(TransitionKind.Name.allCases))
     for (index, kind) in kinds.enumerated() {
       let range = try MediaTimeRange(
         start: MediaTime(seconds: Int64(index)), duration: MediaTime(value: 1, timescale: 3))
@@ -35,17 +40,27 @@ struct EditDocumentTests {
       edit.videoComposition.transitions.append(
         .init(from: "A", to: "B", timeRange: range, style: TransitionStyle(kind, easing: easing), matte: "shot"))
     }
+    let curves = ToneCurves(
+      all: [.init(x: 0, y: 1), .init(x: 1, y: 0)], blue: [.init(x: 0.125, y: 0), .init(x: 0.3, y: 0.7)])
+    var filters: [VideoComposition.Filter] = []
     for kind in FilterKind.allCases {
-      var moving = RampList()
-      moving.addRamp(
-        from: 0, to: 1, over: try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1)), easing: .easeInOut)
-      let values = try kind.parameters.indices.map { $0 == 0 ? moving : try RampList.constant(0.75) }
-      edit.videoComposition.filters.append(
-        Filter(kind, values, color: kind == .chromaKey ? color : nil, table: kind == .lut ? "shot" : nil))
+      let values = try kind.parameters.enumerated().map { index, parameter in
+        let range = parameter.range
+        let value = min(range.upperBound, max(range.lowerBound, 0.75))
+        guard index == 0 else { return try RampList.constant(value) }
+        var moving = RampList()
+        let second = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1))
+        moving.addRamp(from: range.lowerBound, to: value, over: second, easing: .easeInOut)
+        return moving
+      }
+      filters.append(Filter(kind, values, FilterExtra(color: color, table: "shot", curves: curves)))
     }
+    // A list has 16 filters at most, and that of a film no chroma key.
+    edit.videoComposition.filters = Array(filters.prefix(12))
     edit.videoComposition.overlays = [
       .init(.text(StyledText(text: "x", fontFile: "title", size: 12)), place: .point(x: .percent(1), y: .pixels(-2)))
     ]
+    edit.videoComposition.overlays[0].filters = Array(filters.dropFirst(12))
     let back = try Edit(document: edit.document(), assets: [:])
     #expect(back.videoComposition.transitions == edit.videoComposition.transitions)
     #expect(back.videoComposition.filters == edit.videoComposition.filters)

@@ -113,6 +113,42 @@ void sheaf_filter_fade(
   const struct sheaf_filter_kernels *kernels, uint16_t *plane, ptrdiff_t stride, const uint16_t *coverage,
   ptrdiff_t coverage_stride, const uint16_t *factor, ptrdiff_t factor_stride, int width, int height, int offset);
 
+// Sets each block of a plane to its mean, rounded to nearest, halves up. `columns` are where blocks end in a row,
+// rising, of which the last is the width, and `rows` those in a column.
+void sheaf_filter_mosaic(
+  uint16_t *plane, ptrdiff_t stride, const int32_t *columns, int column_count, const int32_t *rows, int row_count);
+
+// What is brighter than a threshold of 0...16383 in red, green and blue: (c - threshold)*16384/(16384 - threshold), or
+// 0, multiplied by coverage. The planes are as wide as the picture, without padding.
+void sheaf_filter_bright(
+  const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum to_rgb[3],
+  int threshold, int is_opaque, uint16_t *const planes[3], uint16_t *scratch);
+// Draws light in red, green and blue, times an amount of 0...32768 and limited to 16384, over the picture's colours:
+// c + l - c*l. Otherwise as `sheaf_filter_look_up`.
+void sheaf_filter_screen(
+  const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum to_rgb[3],
+  const struct sheaf_sum from_rgb[3], int amount, int is_opaque, uint16_t *const planes[3], uint16_t *scratch);
+
+// The key of the numbers of grain at a time.
+uint64_t sheaf_grain_key(uint64_t seed, int64_t numerator, int64_t denominator);
+// A row of the grid: the sum of the four numbers of 16 bits of a hash of the key and the place, less its mean, 131070.
+// The first column is -1.
+void sheaf_grain_numbers(int32_t *to, int count, int32_t row, uint64_t key);
+// Adds grain to a row of luma: upper*(w[0]*a[i] + w[1]*a[i+1]) + lower*(w[0]*b[i] + w[1]*b[i+1]) with the column i and
+// the two weights w of each pixel, times coverage, rounded to nearest and limited to 0...coverage. Without coverage it
+// is 16384.
+void sheaf_grain_row(
+  uint16_t *luma, const uint16_t *coverage, int width, const int32_t *columns, const double *weights, const int32_t *a,
+  const int32_t *b, double upper, double lower);
+
+// Sets each sample to the mean of those up to two rows and columns from it, with the weights (1 - (d/threshold)^2)^2 of
+// those that differ from it by a d of less than the threshold; beyond its edges a plane continues with its outermost
+// samples. In single precision, in this order: v + sum(w*d)/sum(w), row by row.
+void sheaf_filter_denoise(
+  uint16_t *plane, ptrdiff_t stride, int width, int height, float threshold, float *scratch);
+// How many floats of scratch memory that takes for a plane of a width.
+size_t sheaf_filter_denoise_scratch(int width);
+
 // to = limited(from*by/of) to 0...by, rounded to nearest; 0 where `of` is 0.
 void sheaf_filter_rescale(
   uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, const uint16_t *of,

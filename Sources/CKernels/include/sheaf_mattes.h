@@ -35,6 +35,19 @@ void sheaf_matte_line(uint16_t *to, int count, int64_t first, int64_t step);
 // weight(x) = centre - slope*sqrt((start + x)^2 + across^2), in double precision in this order. slope is positive.
 void sheaf_matte_circle(uint16_t *to, int count, double start, double across, double centre, double slope);
 
+// weight(x) = min(limit, peak - slope*|start + x|), in double precision in this order.
+void sheaf_matte_tent(uint16_t *to, int count, double start, double peak, double slope, double limit);
+
+// A hand that turns clockwise from the top: weight(x) = 16384*f(a), where f(a) = p + (p - a)*q/(1 + q*softness),
+// limited to 0...1, p is the progress, q is 2*pi times the distance of (start + x, down) from the origin, and a its
+// angle in turns, 0...1. Within half a pixel of the ray upwards, where a goes from 1 to 0, it is the mean of f of both
+// sides by the parts of the pixel that are there. In double precision, without functions of a mathematics library.
+void sheaf_matte_clock(uint16_t *to, int count, double start, double down, double progress, double softness);
+
+// The coverage of a row of a shape (sheaf_resample.h), times a share of 0...16384, rounded to nearest.
+struct sheaf_span;
+void sheaf_matte_shape(uint16_t *to, int count, const struct sheaf_span *span, const uint16_t *edges, int share);
+
 // weight(x) = first + step*levels[x], both in 2^-32 of a weight's unit, with |first| and |step * 65535| below 2^61.
 void sheaf_matte_levels(uint16_t *to, const uint16_t *levels, int count, int64_t first, int64_t step);
 

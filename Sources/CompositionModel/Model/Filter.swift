@@ -17,16 +17,47 @@ public enum Filter<Value: Sendable & Hashable & Codable>: Sendable, Hashable, Co
   case sepia(amount: Value)
   case invert(amount: Value)
   case vignette(amount: Value, radius: Value, softness: Value)
+  /// Blocks of one colour. `size` is their side in pixels of the film.
+  case pixelate(size: Value)
+  /// Noise on luma as of a film, another in each frame. `amount` is its standard deviation, in parts of the distance
+  /// from black to white, and `size` that of a grain in pixels of the film. `time` is where the timeline of the noise
+  /// begins: in a composition on the film's, in a task on the segment's. Of one frame it is the time since then.
+  case grain(amount: Value, size: Value, seed: Value, time: MediaTime = .zero)
+  /// Light around what is brighter than `threshold`. `radius` is the standard deviation of its Gaussian in pixels of
+  /// the film.
+  case glow(amount: Value, radius: Value, threshold: Value)
+  /// So many shades of red, green and blue.
+  case posterize(levels: Value)
+  case curves(ToneCurves, amount: Value)
+  /// Evens out differences of neighbouring samples below `amount`, in parts of the distance from black to white.
+  case denoise(amount: Value)
   /// Makes the colours that are near to one transparent.
   case chromaKey(color: Color, similarity: Value, blend: Value, spill: Value)
   /// A look-up table of colours. `table` is an asset's name in a composition, and a file's digest in a task.
   case lut(table: String, amount: Value)
 }
 
+/// What filters of some kinds have beside their parameters.
+package struct FilterExtra: Sendable, Hashable {
+  /// The colour that a chroma key removes.
+  package var color: Color?
+  /// The look-up table of a `lut`.
+  package var table: String?
+  package var curves: ToneCurves?
+  /// The beginning of grain, or the time since then.
+  package var time: MediaTime?
+
+  package init(
+    color: Color? = nil, table: String? = nil, curves: ToneCurves? = nil, time: MediaTime? = nil
+  ) {
+    (self.color, self.table, self.curves, self.time) = (color, table, curves, time)
+  }
+}
+
 /// The kinds of filters. The raw value is the name in documents.
 public enum FilterKind: String, Sendable, Hashable, CaseIterable {
   case blur, sharpen, exposure, brightness, contrast, saturation, hue, colorBalance, grayscale, sepia, invert
-  case vignette, chromaKey, lut
+  case vignette, pixelate, grain, glow, posterize, curves, denoise, chromaKey, lut
 
   /// A parameter of a filter.
   public struct Parameter: Sendable, Hashable {
@@ -61,6 +92,20 @@ public enum FilterKind: String, Sendable, Hashable, CaseIterable {
         amount(0...1, 0.5, neutral: 0), amount(0...2, 0.5, neutral: nil, key: "radius"),
         amount(0...2, 0.5, neutral: nil, key: "softness"),
       ]
+    case .pixelate: return [amount(1...500, 16, neutral: 1, key: "size")]
+    case .grain:
+      return [
+        amount(0...1, 0.06, neutral: 0), amount(0.5...20, 1.5, neutral: nil, key: "size"),
+        amount(0...65535, 0, neutral: nil, key: "seed"),
+      ]
+    case .glow:
+      return [
+        amount(0...2, 0.6, neutral: 0), amount(0...500, 20, neutral: nil, key: "radius"),
+        amount(0...0.99, 0.6, neutral: nil, key: "threshold"),
+      ]
+    case .posterize: return [amount(2...256, 6, neutral: nil, key: "levels")]
+    case .curves: return [amount(0...1, 1, neutral: 0)]
+    case .denoise: return [amount(0...0.5, 0.05, neutral: 0)]
     case .chromaKey:
       return [
         amount(0...1, 0.15, neutral: nil, key: "similarity"), amount(0...1, 0.1, neutral: nil, key: "blend"),
@@ -91,6 +136,12 @@ extension Filter {
     case .sepia(let amount): (.sepia, [amount])
     case .invert(let amount): (.invert, [amount])
     case .vignette(let amount, let radius, let softness): (.vignette, [amount, radius, softness])
+    case .pixelate(let size): (.pixelate, [size])
+    case .grain(let amount, let size, let seed, _): (.grain, [amount, size, seed])
+    case .glow(let amount, let radius, let threshold): (.glow, [amount, radius, threshold])
+    case .posterize(let levels): (.posterize, [levels])
+    case .curves(_, let amount): (.curves, [amount])
+    case .denoise(let amount): (.denoise, [amount])
     case .chromaKey(_, let similarity, let blend, let spill): (.chromaKey, [similarity, blend, spill])
     case .lut(_, let amount): (.lut, [amount])
     }
@@ -98,9 +149,8 @@ extension Filter {
 
   /// - Parameters:
   ///   - values: As many as `kind` has parameters.
-  ///   - color: The colour of the filter `chromaKey`, and of no other.
-  ///   - table: The look-up table of the filter `lut`, and of no other.
-  package init(_ kind: FilterKind, _ values: [Value], color: Color? = nil, table: String? = nil) {
+  ///   - extra: What a filter of that kind has beside them.
+  package init(_ kind: FilterKind, _ values: [Value], _ extra: FilterExtra) {
     switch kind {
     case .blur: self = .blur(radius: values[0])
     case .sharpen: self = .sharpen(amount: values[0], radius: values[1])
@@ -114,27 +164,49 @@ extension Filter {
     case .sepia: self = .sepia(amount: values[0])
     case .invert: self = .invert(amount: values[0])
     case .vignette: self = .vignette(amount: values[0], radius: values[1], softness: values[2])
+    case .pixelate: self = .pixelate(size: values[0])
+    case .grain: self = .grain(amount: values[0], size: values[1], seed: values[2], time: extra.time ?? .zero)
+    case .glow: self = .glow(amount: values[0], radius: values[1], threshold: values[2])
+    case .posterize: self = .posterize(levels: values[0])
+    case .curves: self = .curves(extra.curves ?? ToneCurves(), amount: values[0])
+    case .denoise: self = .denoise(amount: values[0])
     case .chromaKey:
-      self = .chromaKey(color: color ?? .black, similarity: values[0], blend: values[1], spill: values[2])
-    case .lut: self = .lut(table: table ?? "", amount: values[0])
+      self = .chromaKey(color: extra.color ?? .black, similarity: values[0], blend: values[1], spill: values[2])
+    case .lut: self = .lut(table: extra.table ?? "", amount: values[0])
     }
+  }
+
+  /// - Parameters:
+  ///   - color: The colour of the filter `chromaKey`, and of no other.
+  ///   - table: The look-up table of the filter `lut`, and of no other.
+  package init(_ kind: FilterKind, _ values: [Value], color: Color? = nil, table: String? = nil) {
+    self.init(kind, values, FilterExtra(color: color, table: table))
   }
 
   /// The same filter with other parameters.
   package func map<Other>(_ change: (Value) throws(TimeError) -> Other) throws(TimeError) -> Filter<Other> {
     var changed: [Other] = []
     for value in values { changed.append(try change(value)) }
-    return Filter<Other>(kind, changed, color: color, table: table)
+    return Filter<Other>(kind, changed, extra)
   }
 
-  /// The colour that a chroma key removes.
-  private var color: Color? {
-    if case .chromaKey(let color, _, _, _) = self { color } else { nil }
+  package var extra: FilterExtra {
+    switch self {
+    case .chromaKey(let color, _, _, _): FilterExtra(color: color)
+    case .lut(let table, _): FilterExtra(table: table)
+    case .curves(let curves, _): FilterExtra(curves: curves)
+    case .grain(_, _, _, let time): FilterExtra(time: time)
+    default: FilterExtra()
+    }
   }
 
   /// The look-up table of a `lut`.
-  package var table: String? {
-    if case .lut(let table, _) = self { table } else { nil }
+  package var table: String? { extra.table }
+
+  /// The same filter with its timeline moved, if it has one of its own.
+  package func shifted(by offset: MediaTime) throws(TimeError) -> Filter {
+    guard let time = extra.time else { return self }
+    return Filter(kind, values, FilterExtra(time: try time + offset))
   }
 
   /// The same filter with another look-up table, if it has one.
@@ -144,6 +216,12 @@ extension Filter {
 }
 
 extension Filter<RampList> {
+  /// Whether the filter's picture is not the same at all times.
+  package var changes: Bool {
+    kind == .grain
+      || values.contains { list in list.ramps.count > 1 || list.ramps.contains { $0.from != $0.to } }
+  }
+
   /// The same filter with lengths multiplied.
   package func scaled(by scale: Double) -> Filter {
     func scaled(_ list: RampList) -> RampList {
@@ -152,6 +230,11 @@ extension Filter<RampList> {
     switch self {
     case .blur(let radius): return .blur(radius: scaled(radius))
     case .sharpen(let amount, let radius): return .sharpen(amount: amount, radius: scaled(radius))
+    case .pixelate(let size): return .pixelate(size: scaled(size))
+    case .grain(let amount, let size, let seed, let time):
+      return .grain(amount: amount, size: scaled(size), seed: seed, time: time)
+    case .glow(let amount, let radius, let threshold):
+      return .glow(amount: amount, radius: scaled(radius), threshold: threshold)
     default: return self
     }
   }
@@ -163,7 +246,9 @@ extension Filter<RampList> {
       let value = try list.value(at: time)
       values.append(min(parameter.range.upperBound, max(parameter.range.lowerBound, value)))
     }
-    return Filter<Double>(kind, values, color: color, table: table)
+    var extra = extra
+    if let begin = extra.time { extra.time = try time - begin }
+    return Filter<Double>(kind, values, extra)
   }
 
   /// Whether the filter changes nothing at any time.

@@ -36,6 +36,20 @@ public enum TransitionKind: Sendable, Hashable, Codable {
   /// A circle grows from a centre until it reaches the corner that is farthest away. Inside it is B. The centre is in
   /// parts of the frame's width and height: 0…1.
   case circle(x: Double, y: Double, softness: Double)
+  /// A hand turns once around a centre, clockwise from the top. Behind it is B. The centre is as that of a circle.
+  case clock(x: Double, y: Double, softness: Double)
+  /// A shape grows from a centre until it covers the frame. Inside it is B. The centre is as that of a circle.
+  case iris(IrisShape, x: Double, y: Double, softness: Double)
+  /// A grows to twice its size. Over it B grows from half its size to its own, and becomes opaque.
+  case zoom
+  /// Over A, which stays, B grows from nothing and turns once, clockwise.
+  case spin
+  /// A dissolves into B, both blurred: most of all in the middle, where the standard deviation is `amount` of the
+  /// frame's shorter side, 0…0.5.
+  case blur(amount: Double)
+  /// A dissolves into B, both in blocks: the largest in the middle, where their side is `amount` of the frame's shorter
+  /// side, 0…0.5.
+  case pixelate(amount: Double)
   /// B is seen where the progress exceeds the luma of a still picture that is stretched to the frame: first where that
   /// is black. Inverted: first where it is white.
   case luma(softness: Double, isInverted: Bool)
@@ -46,8 +60,11 @@ public enum TransitionKind: Sendable, Hashable, Codable {
 extension TransitionKind {
   /// The names of the kinds. The raw value is the name in documents.
   package enum Name: String, Sendable, CaseIterable {
-    case dissolve, fade, wipe, slide, push, circle, luma, custom
+    case dissolve, fade, wipe, slide, push, circle, clock, iris, zoom, spin, blur, pixelate, luma, custom
   }
+
+  /// The `amount` of a transition that gives none.
+  package static let standardAmount = 0.05
 
   package var name: Name {
     switch self {
@@ -57,6 +74,12 @@ extension TransitionKind {
     case .slide: .slide
     case .push: .push
     case .circle: .circle
+    case .clock: .clock
+    case .iris: .iris
+    case .zoom: .zoom
+    case .spin: .spin
+    case .blur: .blur
+    case .pixelate: .pixelate
     case .luma: .luma
     case .custom: .custom
     }
@@ -71,6 +94,14 @@ public enum WipeDirection: String, Sendable, Hashable, Codable, CaseIterable {
   case upRight = "up-right"
   case downLeft = "down-left"
   case downRight = "down-right"
+}
+
+/// What grows over the frame. The raw value is the name in documents.
+public enum IrisShape: String, Sendable, Hashable, Codable, CaseIterable {
+  /// A rectangle with the frame's shape.
+  case rectangle
+  /// A rhombus with the frame's diagonals.
+  case diamond
 }
 
 /// Where a picture moves. The raw value is the name in documents.

@@ -98,7 +98,8 @@ struct ColourSpace {
             amount * weight + (row == column ? 1 - amount : 0)
           }
         })
-    case .blur, .sharpen, .vignette, .chromaKey, .lut: return nil
+    case .blur, .sharpen, .vignette, .pixelate, .grain, .glow, .denoise: return nil
+    case .posterize, .curves, .chromaKey, .lut: return nil
     }
   }
 

@@ -33,6 +33,17 @@ final class ColourTable {
     offset = (places[0].1, places[1].1, places[2].1)
   }
 
+  /// A table of curves with an entry for each sample. A value is 0…1.
+  init(_ curves: (_ value: Double) -> (red: Double, green: Double, blue: Double)) {
+    (dimensions, size) = (1, Weight.one + 1)
+    let values = (0...Weight.one).map { curves(Double($0) / Double(Weight.one)) }
+    func sample(_ value: Double) -> UInt16 { UInt16(Weight.of(value)) }
+    entries = values.map { sample($0.red) } + values.map { sample($0.green) } + values.map { sample($0.blue) }
+    // A sample's place is its own number.
+    let step = Int64(Weight.one) * 65536
+    (scale, offset) = ((step, step, step), (32768, 32768, 32768))
+  }
+
   /// The table for the kernels. It is valid inside `body` only.
   /// - Parameter amount: 0…1.
   func withKernelTable(amount: Double, _ body: (sheaf_colour_table) -> Void) {

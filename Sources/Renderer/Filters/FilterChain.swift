@@ -12,6 +12,7 @@ final class FilterChain {
   /// Used again for the next opaque picture of the same place.
   private var opaque: FilterPicture?
   private var vignette: (key: VignetteMap.Key, map: VignetteMap)?
+  private var curveTable: (key: Filter<Double>, table: ColourTable)?
   private var scratch: SampleStorage?
   private var scratchCount = 0
 
@@ -105,6 +106,24 @@ final class FilterChain {
         VignetteMap.Key(
           size: work.size, cell: work.planes.cell, lengths: lengths, amount: amount, radius: radius, softness: softness
         ))
+    case .grain(let amount, let size, let seed, let time):
+      let amplitude = amount * colours.lumaScale * Double(Weight.one)
+      try Grain(amplitude: amplitude, size: size, seed: seed, time: time, lengths).apply(to: work)
+    case .glow(let amount, let radius, let threshold):
+      try glow(
+        work, amount: amount, sigmaX: radius / lengths.across, sigmaY: radius / lengths.down, threshold: threshold)
+    case .posterize(let levels):
+      let count = levels.rounded(.down)
+      let curves = curveTable(filter) { value in
+        let level = min(count - 1, (value * count).rounded(.down)) / (count - 1)
+        return (level, level, level)
+      }
+      try lookUp(work, curves, amount: 1)
+    case .curves(let curves, let amount):
+      let table = curveTable(.curves(curves, amount: 1)) { curves.value(red: $0, green: $0, blue: $0) }
+      try lookUp(work, table, amount: amount)
+    case .denoise(let amount): try denoise(work, amount: amount)
+    case .pixelate(let size): Mosaic(size: size, lengths).apply(to: work)
     case .chromaKey(let color, let similarity, let blend, let spill):
       let codes = YCbCrMatrix(format).codes(color)
       try ChromaKey(
@@ -116,6 +135,16 @@ final class FilterChain {
       // `ColourSpace.map(of:)` has these.
       break
     }
+  }
+
+  /// The table of a filter's curves, which is made once while the filter stays the same.
+  private func curveTable(
+    _ filter: Filter<Double>, _ curves: (Double) -> (red: Double, green: Double, blue: Double)
+  ) -> ColourTable {
+    if let curveTable, curveTable.key == filter { return curveTable.table }
+    let table = ColourTable(curves)
+    curveTable = (filter, table)
+    return table
   }
 
   private func scratchRows(_ width: Int) throws(RenderError) -> UnsafeMutablePointer<UInt16> {
@@ -158,6 +187,41 @@ final class FilterChain {
         FilterKernels.best, work.planes.plane(plane), work.planes.strideInBytes(plane), work.planes.plane(coverage),
         work.planes.strideInBytes(coverage), factors.base, size.width * 2, Int32(size.width), Int32(size.height),
         Int32((offset * Double(Weight.one)).rounded()))
+    }
+  }
+
+  /// Light around the bright parts: a blurred copy of them in red, green and blue, which is drawn like `screen`.
+  private func glow(
+    _ work: FilterPicture, amount: Double, sigmaX: Double, sigmaY: Double, threshold: Double
+  ) throws(RenderError) {
+    let (size, scratch) = (work.size, try scratchRows(work.size.width))
+    let count = size.width * size.height
+    let light = try SampleStorage(count: 3 * count)
+    var planes: [UnsafeMutablePointer<UInt16>?] = [light.base, light.base + count, light.base + 2 * count]
+    let isOpaque: Int32 = work.isOpaque ? 1 : 0
+    sheaf_filter_bright(
+      FilterKernels.best, work.kernelPicture, colours.toRGB, Int32(Weight.of(threshold)), isOpaque, &planes, scratch)
+    for plane in 0..<3 {
+      try blur.apply(light.base + plane * count, size: size, sigmaX: sigmaX, sigmaY: sigmaY)
+    }
+    sheaf_filter_screen(
+      FilterKernels.best, work.kernelPicture, colours.toRGB, colours.fromRGB,
+      Int32((amount * Double(Weight.one)).rounded()), isOpaque, &planes, scratch)
+  }
+
+  private func denoise(_ work: FilterPicture, amount: Double) throws(RenderError) {
+    for plane in [BlendPicture.Plane.luma, .cb, .cr] {
+      let size = work.planes.rect(of: plane).size
+      let (samples, width) = (work.planes.plane(plane), Int32(size.width))
+      let unit = (plane.isChroma ? colours.chromaScale : colours.lumaScale) * Double(Weight.one)
+      try SampleStorage.withFloats(sheaf_filter_denoise_scratch(width)) {
+        sheaf_filter_denoise(
+          samples, work.planes.strideInBytes(plane), width, Int32(size.height), Float(amount * unit), $0)
+      }
+      if !work.isOpaque {
+        let coverage = work.planes.plane(plane.isChroma ? .chromaCoverage : .coverage)
+        sheaf_limit_colour(samples, coverage, size.width * size.height)
+      }
     }
   }
 

@@ -91,8 +91,9 @@ extension Filter<Double> {
   /// Whether a sample depends on the place of the picture's edges, or on its neighbours'.
   var dependsOnPlace: Bool {
     switch kind {
-    case .blur, .sharpen, .vignette, .chromaKey: true
-    case .exposure, .brightness, .contrast, .saturation, .hue, .colorBalance, .grayscale, .sepia, .invert, .lut: false
+    case .blur, .sharpen, .vignette, .pixelate, .grain, .glow, .denoise, .chromaKey: true
+    case .exposure, .brightness, .contrast, .saturation, .hue, .colorBalance, .grayscale, .sepia, .invert: false
+    case .posterize, .curves, .lut: false
     }
   }
 }

@@ -47,7 +47,7 @@ final class PicturePlacer {
     return PixelRect(x: x, y: y)
   }
 
-  private static func corners(_ placement: Placement) -> [(x: Double, y: Double)] {
+  static func corners(_ placement: Placement) -> [(x: Double, y: Double)] {
     // What products of fractions leave behind whole pixels has no meaning.
     placement.corners.map { (($0.x * 65536).rounded() / 65536, ($0.y * 65536).rounded() / 65536) }
   }

@@ -70,18 +70,26 @@ extension Planes {
 }
 
 extension BlendPicture {
-  /// This picture as one of the whole frame at a weight, transparent where it is not, moved.
-  func sheet(_ frame: PixelSize, weight: Int, moved: Displacement) throws(RenderError) -> BlendPicture {
-    let (still, result) = (
-      try BlendPicture(rect: PixelRect(frame), cell: cell), try BlendPicture(rect: PixelRect(frame), cell: cell)
-    )
+  /// This picture as one of the whole frame, transparent where it is not.
+  func sheet(_ frame: PixelSize, weight: Int = Weight.one) throws(RenderError) -> BlendPicture {
+    let sheet = try BlendPicture(rect: PixelRect(frame), cell: cell)
     for plane in Plane.allCases {
-      let (part, whole) = (rect(of: plane), still.rect(of: plane))
-      let to = still.plane(plane) + part.y * whole.size.width + part.x
-      let (stride, width, height) = (still.strideInBytes(plane), whole.size.width, whole.size.height)
+      let (part, whole) = (rect(of: plane), sheet.rect(of: plane))
+      let to = sheet.plane(plane) + part.y * whole.size.width + part.x
       Kernels.best.mix16(
-        to, stride, self.plane(plane), strideInBytes(plane), to, stride, Int32(part.size.width),
-        Int32(part.size.height), Int32(weight), 0)
+        to, sheet.strideInBytes(plane), self.plane(plane), strideInBytes(plane), to, sheet.strideInBytes(plane),
+        Int32(part.size.width), Int32(part.size.height), Int32(weight), 0)
+    }
+    return sheet
+  }
+
+  /// The same at a weight, moved.
+  func sheet(_ frame: PixelSize, weight: Int, moved: Displacement) throws(RenderError) -> BlendPicture {
+    let still = try sheet(frame, weight: weight)
+    let result = try BlendPicture(rect: PixelRect(frame), cell: cell)
+    for plane in Plane.allCases {
+      let whole = still.rect(of: plane)
+      let (stride, width, height) = (still.strideInBytes(plane), whole.size.width, whole.size.height)
       let shift = !plane.isChroma ? 0 : moved.isVertical ? cell.verticalShift : cell.horizontalShift
       let (steps, rest) = moved.steps(shift: shift)
       MovedPlane(

@@ -21,7 +21,7 @@ struct Compositor {
   struct Transition {
     let from: Weighted?
     let to: Weighted?
-    /// A wipe, a slide, a push, a circle or a luma transition.
+    /// Neither a dissolve, nor a fade, nor one of the author's own.
     let kind: TransitionKind
     let progress: Double
     /// The matte of a luma transition. Nil for another kind.

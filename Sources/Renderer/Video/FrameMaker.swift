@@ -15,6 +15,7 @@ package final class FrameMaker {
   private let damage: DamageLog?
   private let sources: SourceStreams
   private let filters: FilterChain
+  private let sides: SideChanger
   /// The latest filtered picture of each source, for frames that are shown again.
   private var filtered: [Int: (key: FilteredKey, picture: LayerPicture)] = [:]
   /// By index in `task.sources`.
@@ -96,6 +97,7 @@ package final class FrameMaker {
     planner = StackPlanner(task, timeless: try compositors.timeless(of: task))
     compositor = Compositor(format: task.format)
     filters = FilterChain(task.format, tables: ColourTables(inputs))
+    sides = SideChanger(task.format, filters)
     sources = SourceStreams(task, inputs: inputs, liveness: liveness)
     for captions in task.captions ?? [] {
       captionPainters.append(try CaptionPainter(captions, format: task.format, inputs: inputs))
@@ -256,7 +258,14 @@ package final class FrameMaker {
       return .layer(.dissolve(a, b))
     case .fade(let use, let color, let share): return .layer(.fade(try side(use), color, share: share))
     case .transition(let transition):
-      let (from, to) = (try side(transition.from), try side(transition.to))
+      let change = SideChange.of(transition.kind, progress: transition.progress, size: task.format.size)
+      func changed(_ use: ClipUse?, _ change: SideChange?) throws(RenderError) -> Compositor.Weighted? {
+        let picture = try side(use)
+        guard let picture, let change else { return picture }
+        return try sides.changed(picture, by: change)
+      }
+      let from = try changed(transition.from, change.from)
+      let to = try changed(transition.to, change.to)
       return .layer(
         .transition(
           Compositor.Transition(

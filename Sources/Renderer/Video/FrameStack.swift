@@ -47,12 +47,12 @@ enum StackLayer: Hashable {
   }
 }
 
-/// Two pictures and a matte between them, or the way that they have moved. A picture that is nil is transparent; each
+/// Two pictures and a matte between them, or how they are changed or moved. A picture that is nil is transparent; each
 /// has the weight of its own opacity.
 struct StackTransition: Hashable {
   var from: ClipUse?
   var to: ClipUse?
-  /// A wipe, a slide, a push, a circle or a luma transition.
+  /// Neither a dissolve, nor a fade, nor one of the author's own.
   var kind: TransitionKind
   /// Index in `VideoTask.sources`.
   var matte: Int?

@@ -9,14 +9,30 @@ import RenderTasks
 /// from one pixel to the next, and e goes from where no pixel has a share to where every one has all. So a sharp edge
 /// that is parallel to the pixels covers each by exactly the part of it that is behind the edge. The share of a chroma
 /// sample is that of its place in the cell: the weighted mean of the pixels around it (`sheaf_subsample16`).
+///
+/// A dissolve of changed pictures has one share everywhere, and where B is smaller than the frame, that share times the
+/// part of a pixel that B's frame covers.
 struct TransitionMatte {
   private enum Shape {
     /// `corner + x·across + y·down`.
     case plane(corner: Double, across: Double, down: Double)
     /// `centre - slope·r` at r pixels from a point in pixels.
     case circle(x: Double, y: Double, centre: Double, slope: Double)
+    /// `min(limit, peak - slope·|x|)` at x pixels from a point, both of which fall with the distance in rows.
+    case tent(x: Double, y: Double, peak: Falling, slope: Double, limit: Falling)
+    case clock(x: Double, y: Double, progress: Double, softness: Double)
+    /// A share within a shape, of whose rows each has edges from a place in the shape's on.
+    case shape(Renderer.Shape, edges: [Int], share: Int)
     /// `first + step·level`, in 2^-32 of a share's unit.
     case levels(MatteLevels, first: Int64, step: Int64)
+  }
+
+  /// `value - slope·distance`.
+  private struct Falling {
+    var value: Double
+    var slope = 0.0
+
+    func at(_ distance: Double) -> Double { value - slope * abs(distance) }
   }
 
   private let shape: Shape
@@ -40,6 +56,22 @@ struct TransitionMatte {
       let radius = (across * across + down * down).squareRoot()
       let edge = Edge(progress: progress, width: softness + 1 / radius)
       shape = .circle(x: x, y: y, centre: edge.share(of: 0), slope: edge.slope / radius)
+    case .clock(let x, let y, let softness):
+      let (x, y) = (x * Double(size.width), y * Double(size.height))
+      shape = .clock(x: x, y: y, progress: progress, softness: softness)
+    case .iris(let iris, let x, let y, let softness):
+      shape = Self.iris(iris, x: x, y: y, progress: progress, softness: softness, size: size)
+    case .blur, .pixelate: shape = .plane(corner: progress * Double(Weight.one), across: 0, down: 0)
+    case .zoom, .spin:
+      // A dissolve is within B's frame, which B fills at the end.
+      let share = kind == .zoom ? Weight.of(progress) : Weight.one
+      let place = SideChange.place(ofB: kind, progress: progress, size: size)
+      let frame = Renderer.Shape(place.corners(of: Rectangle(size)), in: size)
+      var edges = [0]
+      for span in frame.spans {
+        edges.append((edges.last ?? 0) + Int(span.inner_start - span.start + span.end - span.inner_end))
+      }
+      shape = .shape(frame, edges: edges, share: share)
     case .luma(let softness, let isInverted):
       guard let levels else { return nil }
       let edge = Edge(progress: progress, width: softness + 1.0 / 255)
@@ -61,6 +93,25 @@ struct TransitionMatte {
     let corner =
       (x < 0 ? 1 / axes : 0) + across / 2 + (y < 0 ? 1 / axes : 0) + down / 2
     return .plane(corner: edge.share(of: corner), across: -edge.slope * across, down: -edge.slope * down)
+  }
+
+  /// A shape that grows. It has an edge along each axis, or one that crosses the pixels.
+  private static func iris(
+    _ iris: IrisShape, x: Double, y: Double, progress: Double, softness: Double, size: PixelSize
+  ) -> Shape {
+    let (farX, farY) = (max(x, 1 - x), max(y, 1 - y))
+    let reach = iris == .rectangle ? max(farX, farY) : farX + farY
+    // The field's change from one pixel to the next.
+    let (across, down) = (1 / (Double(size.width) * reach), 1 / (Double(size.height) * reach))
+    let columns = Edge(progress: progress, width: softness + (iris == .rectangle ? across : across + down))
+    let rows = Edge(progress: progress, width: softness + down)
+    let (peak, one) = (columns.share(of: 0), Double(Weight.one))
+    return .tent(
+      x: x * Double(size.width), y: y * Double(size.height),
+      peak: Falling(value: peak, slope: iris == .rectangle ? 0 : columns.slope * down),
+      slope: columns.slope * across,
+      limit: iris == .rectangle
+        ? Falling(value: rows.share(of: 0), slope: rows.slope * down) : Falling(value: one))
   }
 
   /// Where the edge is at a progress.
@@ -94,6 +145,19 @@ struct TransitionMatte {
       sheaf_matte_line(shares, count, fixed(corner + Double(y) * down), fixed(across))
     case .circle(let x, let centreY, let centre, let slope):
       sheaf_matte_circle(shares, count, 0.5 - x, Double(y) + 0.5 - centreY, centre, slope)
+    case .tent(let x, let centreY, let peak, let slope, let limit):
+      let distance = Double(y) + 0.5 - centreY
+      sheaf_matte_tent(shares, count, 0.5 - x, peak.at(distance), slope, limit.at(distance))
+    case .clock(let x, let centreY, let progress, let softness):
+      sheaf_matte_clock(shares, count, 0.5 - x, Double(y) + 0.5 - centreY, progress, softness)
+    case .shape(let frame, let edges, let share):
+      withUnsafePointer(to: frame.spans[y]) { span in
+        frame.edges.withUnsafeBufferPointer { all in
+          // A shape without edges has no memory for them.
+          let own = all.baseAddress.map { $0 + edges[y] }
+          sheaf_matte_shape(shares, count, span, own, Int32(share))
+        }
+      }
     case .levels(let levels, let first, let step):
       sheaf_matte_levels(shares, levels.row(y), count, first, step)
     }

@@ -56,17 +56,14 @@ extension CompositionModel.Filter<RampList> {
       }
     }
     guard let values else { return nil }
-    self.init(filter.effect.kind, values, color: filter.color, table: filter.table)
+    self.init(filter.effect.kind, values, filter.effect.extra)
   }
 
   var written: Document.Filter {
     let parameters = values.map { list -> Document.Filter.Parameter in
       list.constant.map { .constant($0) } ?? .ramps(list.written)
     }
-    var (color, table): (Color?, AssetID?) = (nil, nil)
-    if case .chromaKey(let key, _, _, _) = self { color = key }
-    if case .lut(let asset, _) = self { table = asset }
-    return Document.Filter(Document.Filter.Effect(kind, parameters, color: color, table: table))
+    return Document.Filter(Document.Filter.Effect(kind, parameters, extra))
   }
 }
 
@@ -107,6 +104,11 @@ extension TransitionStyle {
     case .slide(let direction), .push(let direction):
       style.direction = Document.WipeDirection(rawValue: direction.rawValue)
     case .circle(let x, let y, let softness): (style.center, style.softness) = (.init(x: x, y: y), softness)
+    case .clock(let x, let y, let softness): (style.center, style.softness) = (.init(x: x, y: y), softness)
+    case .iris(let shape, let x, let y, let softness):
+      (style.shape, style.center, style.softness) = (shape, .init(x: x, y: y), softness)
+    case .zoom, .spin: break
+    case .blur(let amount), .pixelate(let amount): style.amount = amount
     case .luma(let softness, let isInverted):
       (style.softness, style.invert) = (softness, isInverted ? true : nil)
     case .custom(let compositor):

@@ -8,6 +8,7 @@ public struct VideoComposition: Sendable, Hashable {
   /// An sRGB colour with straight alpha.
   public typealias Color = CompositionModel.Color
   public typealias Filter = CompositionModel.Filter<RampList>
+  public typealias ToneCurves = CompositionModel.ToneCurves
   public typealias Rectangle = CompositionModel.Rectangle
   /// A change of a fitted picture by its parts.
   public typealias Turn = TransformComponents
