@@ -53,7 +53,7 @@ extension DocumentReader {
   /// A number, or ramps of `value` on the clip's own time.
   mutating func clipPan(_ value: JSONValue) -> Document.Level? {
     if case .array = value.content {
-      return .ramps(ramps(value, of: .value(RampQuantity.pan.range), RampTables.value))
+      return .ramps(ramps(value, of: .value(RampQuantity.pan.range), RampTables.value, .own))
     }
     return number(value, in: RampQuantity.pan.range).map { .constant($0) }
   }
@@ -80,7 +80,7 @@ extension Lowering {
     let pitch = entry.pitch ?? track.pitch
     clip.pitch = pitch == .spectral ? nil : pitch
     clip.audioFilters = entry.filters.isEmpty ? nil : entry.filters.map(\.effect)
-    guard let ramps = timeline(entry.pan) else { return }
+    guard let ramps = timeline(entry.pan, on: .own(end: clip.target.duration, "the clip")) else { return }
     for ramp in ramps { checkPlace(of: ramp.ramp.over, within: clip.target, owner: "the clip", at: ramp.pointer) }
     clip.pan = centred(ramps, from: clip.target.start)
   }
