@@ -95,7 +95,7 @@ extension DocumentReader {
   mutating func level(_ value: JSONValue, of quantity: RampQuantity) -> Document.Level? {
     switch value.content {
     case .number, .string: number(value, of: quantity).map { .constant($0) }
-    default: .ramps(ramps(value, of: quantity, quantity.hasDecibels ? RampTables.volume : RampTables.pan))
+    default: .ramps(ramps(value, of: quantity, quantity.hasDecibels ? RampTables.volume : RampTables.pan, .film))
     }
   }
 
@@ -104,7 +104,7 @@ extension DocumentReader {
     var (volumes, pans): ([Document.Ramp], [Document.Ramp]) = ([], [])
     for item in items(value, "ramps") {
       guard let fields = fields(item, RampTables.mix) else { continue }
-      let time = rampTime(fields, mayBeNegative: false)
+      let time = rampTime(fields, .film)
       func ramp(_ quantity: RampQuantity, _ reader: inout DocumentReader) -> Document.Ramp? {
         guard fields.has(quantity.key), let values = reader.rampNumbers(fields, of: quantity), let time else {
           return nil
@@ -179,10 +179,12 @@ extension Lowering {
   mutating func lowerAudioMix() -> AudioMix {
     var mix = AudioMix(loudness: document.audioMix.loudness)
     for entry in document.audioMix.tracks {
-      if let ramps = timeline(entry.volume), !ramps.isEmpty {
+      if let ramps = timeline(entry.volume, mayBeNegative: false), !ramps.isEmpty {
         mix.volumes[entry.track] = RampList(ramps.map(\.ramp))
       }
-      if let ramps = timeline(entry.pan), !ramps.isEmpty { mix.pans[entry.track] = centred(ramps, from: .zero) }
+      if let ramps = timeline(entry.pan, mayBeNegative: false), !ramps.isEmpty {
+        mix.pans[entry.track] = centred(ramps, from: .zero)
+      }
       if !entry.filters.isEmpty { mix.filters[entry.track] = entry.filters.map(\.effect) }
       mix.ducking[entry.track] = entry.ducking
     }

@@ -158,13 +158,21 @@ extension Lowering {
     return captions
   }
 
+  /// That of the captions of an asset, which ends with the later of the two.
+  private func ownTimeline(of asset: AssetDescription, _ track: TrackDescription) -> WrittenTimeline {
+    .own(end: max(asset.duration, track.range.end), "the asset")
+  }
+
   private mutating func lower(_ entry: CaptionsEntry, frame: PixelSize?, _ export: ExportSettings?) -> Captions? {
     let pointer = entry.pointer
-    let at = entry.at.map { resolve($0, at: pointer.key("at")) } ?? .zero
+    let at = entry.at.map { resolve($0, at: pointer.key("at"), mayBeNegative: true) } ?? .zero
     // `.some(.none)` is a part that cannot be used.
-    let part = entry.part.map { resolve($0, at: pointer.key("use")) }
+    var part = entry.part.map { resolve($0, at: pointer.key("use"), on: .own(end: nil, "the asset")) }
     guard let id = entry.asset, let asset = assets[id] else { return nil }
     guard let (track, format) = self.captions(of: asset, id, at: pointer) else { return nil }
+    if let written = entry.part, !written.origins.isEmpty {
+      part = resolve(written, at: pointer.key("use"), on: ownTimeline(of: asset, track))
+    }
     if entry.use == .picture, format.hasStyles, let key = entry.styleKeys.first {
       problems.add(pointer.key(key), "'\(id.shortened)' has styles of its own, which are used; leave out '\(key)'")
       return nil
@@ -225,8 +233,11 @@ extension Lowering {
 
   /// Whether these are the captions of an entry.
   private func isLowered(_ entry: CaptionsEntry, _ captions: Captions) -> Bool {
-    let at = entry.at.map { try? $0.resolved(frameDuration: frameDuration) } ?? .zero
-    let part = entry.part.flatMap { (try? $0.resolved(frameDuration: frameDuration)) ?? nil }
+    let at = entry.at.map { known($0) } ?? .zero
+    guard let asset = assets[captions.asset],
+      let track = asset.tracks.first(where: { $0.index == captions.sourceTrack })
+    else { return false }
+    let part = entry.part.flatMap { known($0, on: ownTimeline(of: asset, track)) }
     guard captions.source == part, let at else { return false }
     return captions.start == (part.map { try? at - $0.start } ?? at)
   }

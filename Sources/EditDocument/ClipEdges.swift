@@ -128,12 +128,13 @@ extension Lowering {
     }
   }
 
-  /// Reports a clip that disappears by itself although the next one takes its place.
-  mutating func checkHasNoExit(_ clip: ClipEntry, before transition: Document.ClipTransition) {
-    guard let exit = clip.exit else { return }
+  /// Reports a clip that disappears by itself although the next one takes its place. Returns whether it is none.
+  mutating func checkHasNoExit(_ clip: ClipEntry, before transition: Document.ClipTransition) -> Bool {
+    guard let exit = clip.exit else { return true }
     problems.add(
       exit.pointer,
       "the clip after it (\(transition.pointer.text)) has a 'transition', in which this one gives way to it: leave out "
         + "one of them")
+    return false
   }
 }

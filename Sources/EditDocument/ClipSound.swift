@@ -56,7 +56,7 @@ extension DocumentReader {
   /// A number, or ramps of `value` on the clip's own time.
   mutating func clipPan(_ value: JSONValue) -> Document.Level? {
     if case .array = value.content {
-      return .ramps(ramps(value, of: .value(RampQuantity.pan.range), RampTables.value))
+      return .ramps(ramps(value, of: .value(RampQuantity.pan.range), RampTables.value, .own))
     }
     return number(value, in: RampQuantity.pan.range).map { .constant($0) }
   }
@@ -83,7 +83,8 @@ extension Lowering {
     let pitch = entry.pitch ?? track.pitch
     clip.pitch = pitch == .spectral ? nil : pitch
     clip.audioFilters = entry.filters.isEmpty ? nil : entry.filters.map(\.effect)
-    if let ramps = timeline(entry.pan) {
+    let own = WrittenTimeline.own(end: clip.target.duration, "the clip")
+    if let ramps = timeline(entry.pan, on: own) {
       for ramp in ramps { checkPlace(of: ramp.ramp.over, within: clip.target, owner: "the clip", at: ramp.pointer) }
       clip.pan = centred(ramps, from: clip.target.start)
     }
@@ -92,7 +93,7 @@ extension Lowering {
     case .constant(let volume):
       clip.volume = exact(at: pointer.key("volume")) { () throws(TimeError) in try RampList.constant(volume) }
     case .ramps(let written):
-      clip.volume = timeline(written).flatMap { rampList($0, opacity: 1, within: clip.target, owner: "the clip") }
+      clip.volume = timeline(written, on: own).flatMap { rampList($0, opacity: 1, within: clip.target, owner: "the clip") }
     }
   }
 

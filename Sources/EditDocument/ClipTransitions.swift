@@ -83,9 +83,9 @@ struct PrecedingClip {
 extension Lowering {
   /// Where a clip with a transition and without an `at` starts: before the end of the preceding one, by the
   /// transition's length. Nil and a problem if that is unknown.
-  mutating func start(of transition: Document.ClipTransition, after preceding: PrecedingClip?) -> MediaTime? {
-    guard let length = length(of: transition), let preceding else { return nil }
-    return exact(at: transition.durationPointer) { () throws(TimeError) in try (preceding.end - length).place }
+  mutating func start(of transition: Document.ClipTransition, before end: MediaTime?) -> MediaTime? {
+    guard let length = length(of: transition), let end else { return nil }
+    return exact(at: transition.durationPointer) { () throws(TimeError) in try (end - length).place }
   }
 
   mutating func length(of transition: Document.ClipTransition) -> MediaTime? {
@@ -168,8 +168,11 @@ struct LoweredClips {
   ) {
     // Of two that start together the first as written stays.
     let order = clips.indices.sorted { a, b in
-      let (first, second) = (clips[a].clip.target.start, clips[b].clip.target.start)
-      return first == second ? a < b : first < second
+      let (first, second) = (clips[a], clips[b])
+      guard first.clip.target.start == second.clip.target.start else {
+        return first.clip.target.start < second.clip.target.start
+      }
+      return first.number == second.number ? a < b : first.number < second.number
     }
     var last: LoweredClip?
     for clip in order.map({ clips[$0] }) {

@@ -75,7 +75,15 @@ struct ClipEntry: Sendable {
   static let greatestTurns = 20_000
 
   /// Whether the film's other clips decide when it ends.
-  var endsWithTheFilm: Bool { if case .film = until { true } else { until == nil && loops && duration == nil } }
+  var endsWithTheFilm: Bool {
+    switch until {
+    case .film: true
+    case .time(let time): time.origin == .end
+    case nil: loops && duration == nil
+    }
+  }
+  /// By which times can count from it.
+  var name: String? { written.name }
   /// The keys of what is set on layers if there are explicit instructions.
   var keysOfLayers: [String] {
     (opacity != 1 || !ramps.isEmpty ? ["opacity"] : []) + geometry.used + (blendMode == nil ? [] : ["blendMode"])
@@ -101,9 +109,12 @@ extension DocumentReader {
   /// Reads a clip of a track of a type.
   /// - Parameter hasSound: Whether the clip's sound is in the mix.
   mutating func clip(_ value: JSONValue, _ type: MediaType, hasSound: Bool) -> ClipEntry {
-    let found = problems.count
+    let beforeKeys = problems.count
     var clip = Document.Clip("")
     guard let fields = fields(value, ClipKeys.table) else { return ClipEntry(clip, pointer: value.pointer) }
+    let keysAreKnown = problems.count == beforeKeys
+    clip.name = clipName(fields, of: value.pointer)
+    let found = problems.count
     read(fields, ClipKeys.times, into: &clip) { $0.name != ClipKeys.speed.name }
     let beforeSpeed = problems.count
     clip.speed = read(fields, ClipKeys.speed)
@@ -111,7 +122,7 @@ extension DocumentReader {
     let speedIsKnown = !isList || problems.count == beforeSpeed
     checkSpeed(of: clip, fields, isKnown: speedIsKnown)
     read(fields, ClipKeys.moments, into: &clip)
-    var timesAreKnown = problems.count == found
+    var timesAreKnown = keysAreKnown && problems.count == found
     if let written = fields["transition"] {
       clip.transition = clipTransition(written, type)
       if clip.transition?.timesAreKnown == false { timesAreKnown = false }
@@ -148,7 +159,7 @@ extension DocumentReader {
 
   mutating func until(_ value: JSONValue) -> Document.Clip.End? {
     if case .string("end") = value.content { return .film }
-    return time(value).map { .time($0) }
+    return time(value, .film).map { .time($0) }
   }
 
   /// `true`, `false` or `"auto"`.
@@ -196,14 +207,12 @@ extension Lowering {
   ///   - lane: the track of the composition that it is on.
   ///   - start: where it starts if it has no `at`: at the end of the clip before it in the list, or where the
   ///     transition from that one starts. Nil if it is unknown.
-  ///   - filmEnd: the end of the clips that do not end with the film. Nil if it is unknown.
   /// - Returns: the turns of a clip that is repeated, one after the other; a single one otherwise.
   mutating func lower(
-    _ entry: ClipEntry, _ number: Int, of track: TrackEntry, _ style: TrackStyle, lane: TrackID, from start: MediaTime?,
-    filmEnd: MediaTime?
+    _ entry: ClipEntry, _ number: Int, of track: TrackEntry, _ style: TrackStyle, lane: TrackID, from start: MediaTime?
   ) -> [LoweredClip]? {
     let pointer = entry.pointer
-    let ramps = timeline(entry.ramps)
+    var ramps = timeline(entry.ramps, on: .own(end: nil, "the clip"))
     let place = entry.at.map { self.place($0, after: start, at: pointer.key("at")) } ?? start
     // `.some(.none)` is a duration that cannot be used.
     let duration = entry.duration.map { positive($0, at: pointer.key("duration")) }
@@ -216,7 +225,7 @@ extension Lowering {
         lasting(source.lasting, curve, isCut: duration != nil || entry.until != nil, at: pointer.key("speed"))
       } ?? lasting(source.lasting, speed: entry.speed, at: pointer.key("speed"))
     guard let place, duration != .some(.none),
-      let lasting = duration ?? length(of: entry, from: place, natural: natural, filmEnd: filmEnd),
+      let lasting = duration ?? length(of: entry, from: place, natural: natural),
       let target = exact(
         at: pointer, { () throws(TimeError) in try MediaTimeRange(placing: place, lasting: lasting) })
     else { return nil }
@@ -229,6 +238,7 @@ extension Lowering {
       clip.source = cut
     }
     guard entry.loops || checkSpeed(clip, at: pointer), entry.timesAreKnown else { return nil }
+    if entry.ramps.countFromEnd { ramps = timeline(entry.ramps, on: .own(end: target.duration, "the clip")) }
     let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
     let geometry = placed(entry.geometry, within: target, at: pointer)
     var layer = TrackLayer(
@@ -236,8 +246,7 @@ extension Lowering {
       blendMode: entry.setsBlendMode ? entry.blendMode : style.blendMode,
       mask: entry.mask == nil ? style.mask : lower(entry.mask))
     layer.decoration = entry.decoration
-    let filters = (filters(entry.filters, within: target) ?? []) + style.filters
-    layer.filters = filters.isEmpty ? nil : filters
+    layer.filters = filters(entry.filters, within: target)
     if track.type == .video { checkFit(entry.fit, of: asset, id, at: pointer) }
     let soundTrack = track.hasSound ? soundTrack(of: entry.sound, in: asset, id, at: pointer) : nil
     let heard = asset.tracks.first { $0.index == (track.type == .audio ? source.track : soundTrack?.index) }
@@ -292,17 +301,24 @@ extension Lowering {
   /// How long a clip without `duration` lasts, with all its turns. Nil and a problem if that is unknown or nothing.
   /// - Parameter natural: the duration of what it uses at its speed. Nil for a still picture without `use`.
   private mutating func length(
-    of entry: ClipEntry, from place: MediaTime, natural: MediaTime?, filmEnd: MediaTime?
+    of entry: ClipEntry, from place: MediaTime, natural: MediaTime?
   ) -> MediaTime? {
     let pointer = entry.pointer
     guard entry.until != nil || entry.loops else { return natural }
-    var end = filmEnd
+    var end = things.filmEnd
     let key = entry.until == nil ? pointer.key("loop") : pointer.key("until")
-    if case .time(let written) = entry.until { end = self.place(written, after: nil, at: key) }
+    if case .time(let written) = entry.until {
+      end = self.place(written, after: nil, at: key)
+      if written.origin == .end, let time = end, let filmEnd = things.filmEnd, filmEnd < time {
+        problems.add(key, "\(time) is after the end of the film, at \(filmEnd), which the other clips set")
+        return nil
+      }
+    }
     guard let end else { return nil }
     guard place < end else {
       let (what, cause) =
-        entry.endsWithTheFilm ? ("the film ends at \(end),", ": the other clips set its end") : ("\(end) is", "")
+        end == things.filmEnd && entry.endsWithTheFilm
+        ? ("the film ends at \(end),", ": the other clips set its end") : ("\(end) is", "")
       problems.add(key, "\(what) not after the clip's start at \(place)\(cause)")
       return nil
     }
@@ -398,7 +414,7 @@ extension Lowering {
     }
     var use: MediaTimeRange?
     if let written = entry.use {
-      use = resolve(written, at: pointer.key("use"))
+      use = resolve(written, at: pointer.key("use"), on: .own(end: asset.duration, "the asset"))
       if use == nil { return nil }
     }
     if type == .video, track.video?.isStill == true {
@@ -406,7 +422,9 @@ extension Lowering {
         problems.add(pointer.key(key), "'\(id)' is a still picture, which has no speed: give 'duration'")
         return nil
       }
-      if let freeze = entry.retiming.freeze, resolve(freeze, at: pointer.key("freeze")) != .zero {
+      if let freeze = entry.retiming.freeze,
+        resolve(freeze, at: pointer.key("freeze"), on: .own(end: asset.duration, "the asset")) != .zero
+      {
         problems.add(pointer.key("freeze"), "'\(id)' is a still picture, whose only time is 0")
         return nil
       }

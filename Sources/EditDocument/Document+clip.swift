@@ -23,6 +23,8 @@ extension Document {
     public var sound: ClipSound?
     /// When it ends at the latest.
     public var until: End?
+    /// By which other times count from it: no other clip of the document has it.
+    public var name: String?
     /// Whether `use` plays again and again, until `until` or for `duration`. Nil: it does not.
     public var loop: Bool?
     /// How the clip before it on its track gives way to it. Nil: a cut.
@@ -86,7 +88,7 @@ extension Document {
     public enum End: Hashable, Sendable {
       /// At the end of all other clips: `"end"`.
       case film
-      /// On the film's timeline.
+      /// On the film's timeline. One that counts from the end is before the end of all other clips.
       case time(Time)
     }
 

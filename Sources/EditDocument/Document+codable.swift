@@ -77,7 +77,7 @@ extension Document.Transform: Codable {
 
 extension Document.LayerRamp: Codable {
   public init(from decoder: any Decoder) throws {
-    self = try JSONValue.decoded(decoder) { $0.layerRamps([$1], RampTables.layer, mayBeNegative: true).first }
+    self = try JSONValue.decoded(decoder) { $0.layerRamps([$1], RampTables.layer, .signed).first }
   }
 
   public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
@@ -185,7 +185,7 @@ extension Document.Chapter: Codable {
 
 extension Document.Time: Codable {
   public init(from decoder: any Decoder) throws {
-    self = try JSONValue.decoded(decoder) { $0.time($1, mayBeNegative: true) }
+    self = try JSONValue.decoded(decoder) { $0.time($1, .signed) }
   }
 
   public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
@@ -193,7 +193,7 @@ extension Document.Time: Codable {
 
 extension Document.TimeRange: Codable {
   public init(from decoder: any Decoder) throws {
-    self = try JSONValue.decoded(decoder) { $0.range($1, mayBeNegative: true) }
+    self = try JSONValue.decoded(decoder) { $0.range($1, .signed) }
   }
 
   public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }

@@ -27,7 +27,7 @@ extension Document {
           }
           return .ramps(
             reader.ramps(
-              value, of: .value(-.infinity ... .infinity), RampTables.parameter, mayBeNegative: true))
+              value, of: .value(-.infinity ... .infinity), RampTables.parameter, .signed))
         }
       }
 

@@ -10,6 +10,8 @@ public struct Document: Hashable, Sendable {
   public var schema: String?
   /// The paths of files by the names that the document has for them.
   public var assets: [AssetID: String] = [:]
+  /// Times on the film's timeline by name, from which other times count.
+  public var markers: [String: Time] = [:]
   /// The first video track is on top.
   public var tracks: [Track] = []
 

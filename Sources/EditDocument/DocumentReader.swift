@@ -188,8 +188,8 @@ struct DocumentReader {
     return nil
   }
 
-  /// A time. It is not before zero, unless `mayBeNegative`.
-  mutating func time(_ value: JSONValue?, mayBeNegative: Bool = false) -> Document.Time? {
+  /// A time of a timeline.
+  mutating func time(_ value: JSONValue?, _ scope: TimeScope = .plain) -> Document.Time? {
     guard let value else { return nil }
     do throws(TimeNotationError) {
       let time: Document.Time
@@ -198,12 +198,13 @@ struct DocumentReader {
       case .string(let text): time = try Document.Time(text: text)
       default: throw .notATime
       }
-      if mayBeNegative || !time.isNegative { return time }
+      guard use([time.origin], scope, at: value) else { return nil }
+      if scope.mayBeNegative || !time.isNegative { return time }
       problems.addShape(value.pointer, "\(value.shown) is before 0, where nothing can start")
     } catch {
-      let message = "\(value.shown) is not a time: \(ForeignTime.hint(value))\(error.explanation)"
+      let message = "\(value.shown) is not a time: \(ForeignTime.hint(value))\(error.explanation(scope))"
       // How finely a time is divided is not seen in its notation; its sign is.
-      if error == .notATime || !mayBeNegative && value.startsWithMinus {
+      if error == .notATime || !scope.mayBeNegative && value.startsWithMinus || !allowsOrigins(of: value, scope) {
         problems.addShape(value.pointer, message)
       } else {
         problems.add(value.pointer, message)
@@ -212,28 +213,24 @@ struct DocumentReader {
     return nil
   }
 
-  /// A range. It does not start before zero, unless `mayBeNegative`.
-  mutating func range(_ value: JSONValue?, mayBeNegative: Bool = false) -> Document.TimeRange? {
+  /// A range of a timeline.
+  mutating func range(_ value: JSONValue?, _ scope: TimeScope = .plain) -> Document.TimeRange? {
     guard let value else { return nil }
+    let notation = "a range is written \(Document.TimeRange.notations)\(scope.notations)"
     guard case .string(let text) = value.content else {
-      problems.addShape(
-        value.pointer,
-        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(Document.TimeRange.notations)"
-      )
+      problems.addShape(value.pointer, "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))\(notation)")
       return nil
     }
     do throws(TimeNotationError) {
       let range = try Document.TimeRange(text: text)
-      if mayBeNegative || !range.start.isNegative { return range }
+      guard use([range.start.origin, range.end.origin], scope, at: value) else { return nil }
+      if scope.mayBeNegative || !range.start.isNegative { return range }
       problems.addShape(value.pointer, "\(value.shown) starts before 0, where nothing can start")
     } catch .notATime {
-      problems.addShape(
-        value.pointer,
-        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(Document.TimeRange.notations)"
-      )
+      problems.addShape(value.pointer, "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))\(notation)")
     } catch {
-      let message = "\(value.shown) is not a range: \(error.explanation)"
-      if !mayBeNegative && value.startsWithMinus {
+      let message = "\(value.shown) is not a range: \(error.explanation(scope))"
+      if !scope.mayBeNegative && value.startsWithMinus || !allowsOrigins(of: value, scope) {
         problems.addShape(value.pointer, message)
       } else {
         problems.add(value.pointer, message)
@@ -339,4 +336,6 @@ struct DeclaredNames {
   var videoTrackAudioCount = 0
   /// False if a track's name could not be read.
   var tracksAreKnown = true
+  /// The clips and markers that times can count from.
+  var things = DeclaredThings()
 }

@@ -18,6 +18,18 @@ enum DocumentKeys {
       write: JSONValue.texts
     ) { reader, value in Dictionary(reader.assets(value).map { ($0.id, $0.path) }) { first, _ in first } },
     "files by name")
+  static let markers = Key(
+    "markers",
+    Form<[String: Document.Time]>(
+      "object of times by name",
+      [
+        "type": "object", "propertyNames": .reference("thingName"), "additionalProperties": .reference("filmTime"),
+      ], write: JSONValue.markers
+    ) { reader, value in
+      Dictionary(reader.markers(value).map { ($0.name, $0.time) }) { first, _ in first }
+    },
+    "times on the film's timeline, from which others count: see [Times from the end and from things]"
+      + "(#times-from-the-end-and-from-things)")
   static let tracks = Key(
     required: "tracks",
     Form<[Document.Track]>(
@@ -61,7 +73,8 @@ enum DocumentKeys {
 
   /// The parts of a document are read together, in an order of their own.
   static let properties: [Property<Document>] = [
-    version.always(1), assets.of(\.assets, standard: [:]), tracks.of(\.tracks),
+    version.always(1), assets.of(\.assets, standard: [:]), markers.of(\.markers, standard: [:]),
+    tracks.of(\.tracks),
     videoComposition.of(\.videoComposition, standard: Document.VideoComposition()),
     audioMix.of(\.audioMix, standard: Document.AudioMix()), captions.of(list: \.captions),
     export.of(\.export, standard: Document.Export()), schema.of(\.schema),
@@ -190,7 +203,7 @@ enum FilmColourKeys {
 
 /// An explicit instruction.
 enum InstructionKeys {
-  static let over = Key(required: "over", .signedRange, "the time of the instruction")
+  static let over = Key(required: "over", .range(.signed), "the time of the instruction")
   static let background = Key("background", .solidColor, default: "that of `videoComposition`", "")
   static let layers = Key(
     "layers",

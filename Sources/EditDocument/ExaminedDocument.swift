@@ -24,6 +24,7 @@ public struct ExaminedDocument: Sendable {
   let assets: [AssetEntry]
   /// Those that something in the document refers to.
   let usedAssets: Set<AssetID>
+  let markers: [MarkerEntry]
   let tracks: [TrackEntry]
   let subtitleTracks: [SubtitleTrackEntry]
   let metadataTracks: [Document.MetadataTrack]
@@ -152,6 +153,7 @@ extension DocumentReader {
     _ = read(fields, DocumentKeys.version)
     written.schema = read(fields, DocumentKeys.schema)
     let assets = assets(fields["assets"])
+    let markers = markers(fields["markers"])
     let (tracks, subtitleTracks, writtenTracks) = tracks(fields["tracks"])
     let metadataTracks = metadataTracks
     let timesAreKnown = fields.has("tracks") && names.tracksAreKnown && tracks.allSatisfy(\.timesAreKnown)
@@ -160,7 +162,9 @@ extension DocumentReader {
     let captions = captions(fields["captions"])
     let export = export(fields["export"], at: fields.pointer.key("export"))
     checkMetadataUses(metadataTracks)
+    checkThings()
     written.assets = Dictionary(assets.map { ($0.id, $0.path) }) { first, _ in first }
+    written.markers = Dictionary(markers.map { ($0.name, $0.time) }) { first, _ in first }
     written.tracks = writtenTracks
     written.videoComposition = videoComposition.written
     written.audioMix = audioMix.written
@@ -168,7 +172,7 @@ extension DocumentReader {
     written.export = export.written
     return ExaminedDocument(
       problems: problems.problems, written: written, assets: assets + fontFiles, usedAssets: names.usedAssets,
-      tracks: tracks,
+      markers: markers, tracks: tracks,
       subtitleTracks: subtitleTracks, metadataTracks: metadataTracks,
       usedMetadataTracks: Set(metadataUses.map(\.track)), timesAreKnown: timesAreKnown,
       videoComposition: videoComposition, audioMix: audioMix, captions: captions, export: export,

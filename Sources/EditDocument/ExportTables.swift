@@ -22,7 +22,7 @@ enum ExportKeys {
   static let optimizeForNetworkUse = Key(
     "optimizeForNetworkUse", .boolean, default: "`true`", "the index is at the start of the file")
   static let timeRange = Key(
-    "timeRange", .range, default: "all of the film", "the part of the film that is exported, see below")
+    "timeRange", .range(.film), default: "all of the film", "the part of the film that is exported, see below")
   static let preset = Key(
     "preset",
     Form<PresetChoice>("see [Presets](#presets)", ["enum": .array(PresetChoice.allCases.map(\.name))]) {
@@ -115,7 +115,7 @@ enum ExportKeys {
 
 /// A chapter.
 enum ChapterKeys {
-  static let at = Key(required: "at", .time, "where it starts, on the film's timeline")
+  static let at = Key(required: "at", .time(.film), "where it starts, on the film's timeline")
   static let title = Key(
     required: "title", .name("a chapter's title"), "at most \(Document.Chapter.longestTitle) bytes of UTF-8")
   static let properties: [Property<Document.Chapter>] = [at.of(\.at), title.of(\.title)]

@@ -89,7 +89,7 @@ extension DocumentReader {
       return .constant(number(value, in: parameter.range) ?? 0)
     }
     if items.isEmpty { problems.addShape(value.pointer, "there is no ramp: give a number, or one ramp at least") }
-    return .ramps(ramps(value, of: .value(parameter.range), RampTables.parameter, mayBeNegative: true))
+    return .ramps(ramps(value, of: .value(parameter.range), RampTables.parameter, .signed))
   }
 }
 
@@ -149,7 +149,8 @@ extension Lowering {
     case .constant(let value):
       return exact(at: .root) { () throws(TimeError) in try RampList.constant(value) }
     case .ramps(let entries):
-      guard let placed = timeline(entries), let first = placed.first else { return nil }
+      let timeline = range.map { WrittenTimeline.own(end: $0.duration, owner) } ?? .film
+      guard let placed = self.timeline(entries, on: timeline), let first = placed.first else { return nil }
       if let range {
         for entry in placed { checkPlace(of: entry.ramp.over, within: range, owner: owner, at: entry.pointer) }
       }

@@ -10,7 +10,22 @@ enum ForeignTime {
 
   private static func hint(_ text: String) -> String? {
     let text = text.filter { !$0.isWhitespace }
-    return approximate(text) ?? timecode(text) ?? withComma(text) ?? withUnit(text)
+    return approximate(text) ?? withoutSide(text) ?? timecode(text) ?? withComma(text) ?? withUnit(text)
+  }
+
+  /// `clip:intro`, `intro.end`, `start`.
+  private static func withoutSide(_ text: String) -> String? {
+    if text == "start" || text.hasPrefix("start+") { return "a timeline starts at 0" }
+    if let name = clipName(text) { return "write \"clip:\(name).start\" or \"clip:\(name).end\"" }
+    let written = "clip:\(text)"
+    return (try? Document.Time(text: written)) == nil ? nil : "write \"\(written)\""
+  }
+
+  /// The name in `clip:intro`.
+  private static func clipName(_ text: String) -> Substring? {
+    guard text.hasPrefix("clip:") else { return nil }
+    let name = text.dropFirst("clip:".count)
+    return ThingName.isOne(name) ? name : nil
   }
 
   /// `~5`, `≈ 5`.
@@ -82,6 +97,7 @@ enum ForeignTime {
       if let end = member(["end", "to", "out"]) { return "it is a string, \"\(start)..\(end)\"; " }
       return member(["duration", "length"]).map { "it is a string, \"\(start)+\($0)\"; " } ?? ""
     case .string(let text):
+      if let name = clipName(text) { return "write \"clip:\(name).start..clip:\(name).end\"; " }
       if text.hasSuffix("..") || text.hasPrefix("..") { return "a range has a start and an end; " }
       for separator in ["...", "--", "-", "–", "→", " to ", ","] {
         guard let place = text.firstRange(of: separator) else { continue }

@@ -143,19 +143,13 @@ extension Form where Value == Rational {
 // MARK: Times, colours, sizes
 
 extension Form where Value == Document.Time {
-  static var time: Form { shared("time", "time") { $0.time($1) } }
-  /// One that may be before 0.
-  static var signedTime: Form { shared("time", "signedTime") { $0.time($1, mayBeNegative: true) } }
-
-  static func time(mayBeNegative: Bool) -> Form { mayBeNegative ? signedTime : time }
+  static var time: Form { time(.plain) }
+  static func time(_ scope: TimeScope) -> Form { shared("time", scope.timeName) { $0.time($1, scope) } }
 }
 
 extension Form where Value == Document.TimeRange {
-  static var range: Form { shared("range", "range") { $0.range($1) } }
-  /// One that may start before 0.
-  static var signedRange: Form { shared("range", "signedRange") { $0.range($1, mayBeNegative: true) } }
-
-  static func range(mayBeNegative: Bool) -> Form { mayBeNegative ? signedRange : range }
+  static var range: Form { range(.plain) }
+  static func range(_ scope: TimeScope) -> Form { shared("range", scope.rangeName) { $0.range($1, scope) } }
 }
 
 extension Form where Value == Color {

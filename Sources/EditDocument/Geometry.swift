@@ -81,20 +81,20 @@ extension DocumentReader {
   /// Reads the ramps of a clip, a layer or an overlay. Those whose time cannot be used are left out.
   /// - Parameter table: That of the ramps, which has those of `GeometryEntry.keys` that they can have.
   mutating func layerRamps(
-    _ value: JSONValue, _ table: ObjectTable, mayBeNegative: Bool
+    _ value: JSONValue, _ table: ObjectTable, _ scope: TimeScope
   ) -> [Document.LayerRamp] {
-    items(value, "ramps").compactMap { layerRamp($0, table, mayBeNegative: mayBeNegative) }
+    items(value, "ramps").compactMap { layerRamp($0, table, scope) }
   }
 
   private mutating func layerRamp(
-    _ value: JSONValue, _ table: ObjectTable, mayBeNegative: Bool
+    _ value: JSONValue, _ table: ObjectTable, _ scope: TimeScope
   ) -> Document.LayerRamp? {
     let quantity = RampQuantity.opacity
     let keys = table.keyNames
     guard let fields = fields(value, table), ([quantity.key] + GeometryEntry.keys).contains(where: fields.has) else {
       return nil
     }
-    let time = rampTime(fields, mayBeNegative: mayBeNegative)
+    let time = rampTime(fields, scope)
     let opacity = rampNumbers(fields, of: quantity)
     let rectangles = ["crop", "frame"].map { key in
       keys.contains(key)
@@ -293,7 +293,8 @@ extension Lowering {
     _ constant: Value?, _ ramps: [WrittenRamp<Value>], _ key: String, within clip: MediaTimeRange?,
     _ owner: String, at pointer: JSONPointer
   ) -> [PlacedGeometry.Step<Value>]? {
-    guard let ordered = ordered(ramps.map { ($0.place, $0.pointer) }) else { return nil }
+    let timeline = clip.map { WrittenTimeline.own(end: $0.duration, owner) } ?? .film
+    guard let ordered = ordered(ramps.map { ($0.place, $0.pointer) }, on: timeline) else { return nil }
     let found = problems.count
     var steps: [PlacedGeometry.Step<Value>] = []
     if let constant {

@@ -82,7 +82,7 @@ enum LayerKeys {
   ]
   static let table = ObjectTable(name: "layer", noun: "a layer", keys: Array(properties))
   static let ramps = Key(
-    "ramps", RampTables.layers(RampTables.layer, mayBeNegative: true), type: "array of ramps",
+    "ramps", RampTables.layers(RampTables.layer, .signed), type: "array of ramps",
     "changes of `opacity`, `crop`, `frame` and `transform`, on the film's timeline")
   static let filters = Key(
     "filters", FilterTables.list, default: "the clip's", "in place of the clip's; ramps are on the film's timeline")

@@ -170,7 +170,9 @@ extension Lowering {
 
   /// The document's own instructions, cut to the film and where a clip that they show starts or ends.
   mutating func lower(_ entries: [InstructionEntry]) -> [Instruction] {
-    let ranges = entries.map { entry in entry.over.flatMap { resolve($0, at: entry.pointer.key("over")) } }
+    let ranges = entries.map { entry in
+      entry.over.flatMap { resolve($0, at: entry.pointer.key("over"), mayBeNegative: true) }
+    }
     checkTiling(entries, ranges)
     addKeysOfDerivedInstructions()
     var instructions: [Instruction] = []

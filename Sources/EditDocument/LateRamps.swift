@@ -20,7 +20,7 @@ extension Lowering {
       }
     }
     for instruction in document.videoComposition.instructions ?? [] {
-      guard let written = instruction.over, let over = (try? written.resolved(frameDuration: frameDuration)) ?? nil,
+      guard let written = instruction.over, let over = known(written),
         case .layers(let layers) = instruction.content
       else { continue }
       let ramps = layers.flatMap { $0.ramps + ($0.filters ?? []).flatMap(\.ramps) }
@@ -44,8 +44,8 @@ extension Lowering {
     let start: MediaTime?
     let isSet: Bool
     switch ramp.when {
-    case .over(let written): (start, isSet) = ((try? written.resolved(frameDuration: frameDuration))??.start, false)
-    case .at(let written): (start, isSet) = (try? written.resolved(frameDuration: frameDuration), true)
+    case .over(let written): (start, isSet) = (known(written)?.start, false)
+    case .at(let written): (start, isSet) = (known(written), true)
     }
     guard let start, isSet ? end < start : end <= start else { return false }
     warnings.add(

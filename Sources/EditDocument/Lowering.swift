@@ -22,6 +22,8 @@ struct Lowering {
     }
   }
   private var trackNumbers: [TrackID: Int] = [:]
+  /// When the clips with a name, the markers and the end of the film are.
+  var things = PlacedThings()
   /// How often the clips that are repeated play, together.
   var turnCount = 0
   /// On the composition's timeline.
@@ -106,29 +108,6 @@ struct Lowering {
 
   /// The track of this name, or the one that has a lane of this name. Nil if the document has none.
   func track(_ id: TrackID) -> LoweredTrack? { trackNumbers[id].map { tracks[$0] } }
-
-  // MARK: Times
-
-  /// A time in seconds. Nil and a problem if it cannot be kept exactly.
-  mutating func resolve(_ time: Document.Time, at pointer: JSONPointer) -> MediaTime? {
-    let frameDuration = frameDuration
-    return exact(at: pointer) { () throws(TimeError) in try time.resolved(frameDuration: frameDuration) }
-  }
-
-  /// A range in seconds. Nil and a problem if it is empty, ends before it starts, or cannot be kept exactly.
-  mutating func resolve(_ range: Document.TimeRange, at pointer: JSONPointer) -> MediaTimeRange? {
-    do {
-      guard let resolved = try range.resolved(frameDuration: frameDuration) else {
-        problems.add(pointer, "the range ends before it starts; it is written \(Document.TimeRange.notations)")
-        return nil
-      }
-      if !resolved.isEmpty { return resolved }
-      problems.add(pointer, "the range \(resolved) is empty: a range does not contain its end")
-    } catch {
-      problems.add(pointer, "\(error)")
-    }
-    return nil
-  }
 
   /// The result of an exact computation. Nil and a problem if it fails.
   mutating func exact<Value>(at pointer: JSONPointer, _ compute: () throws(TimeError) -> Value) -> Value? {

@@ -203,9 +203,11 @@ extension DocumentReader {
     // A range that cannot be used has a problem of its own, and without it the texts are not known.
     guard over != nil || isAlwaysShown else { return nil }
     let limit = TrackText.greatestCount - trackTextCount
+    // Where a range is that counts from something else is not known yet: the frames of the whole film are counted.
+    let counted = over?.origins.isEmpty == true ? over : nil
     if let texts = text.texts(of: entry, limit: limit) {
       trackTextCount += texts.count
-    } else if let frames = frameDuration.map({ TrackText.Frames(over: over, duration: $0) }),
+    } else if let frames = frameDuration.map({ TrackText.Frames(over: counted, duration: $0) }),
       let texts = text.texts(of: entry, in: frames, limit: limit, frameCount: &trackTextFrames)
     {
       text.frames = frames

@@ -23,7 +23,8 @@ extension Document.MetadataTrack {
     for (index, item) in values.enumerated() {
       switch item.when {
       case .at(let time):
-        placed.append((index, MediaTimeRange(emptyAt: try time.resolved(frameDuration: frameDuration))))
+        guard let time = try time.resolved(frameDuration: frameDuration) else { return nil }
+        placed.append((index, MediaTimeRange(emptyAt: time)))
       case .over(let range):
         guard let range = try range.resolved(frameDuration: frameDuration) else { return nil }
         placed.append((index, range))
@@ -107,7 +108,7 @@ extension DocumentReader {
   mutating func metadataValue(_ value: JSONValue) -> Document.MetadataValue? {
     guard let fields = fields(value, MetadataTrackKeys.valueTable) else { return nil }
     let content = metadataContent(fields["value"], hasRange: fields.has("over"))
-    guard fields.has("over") || fields.has("at"), let time = rampTime(fields, mayBeNegative: false), let content else {
+    guard fields.has("over") || fields.has("at"), let time = rampTime(fields, .plain), let content else {
       return nil
     }
     var item = Document.MetadataValue(time.when, content)

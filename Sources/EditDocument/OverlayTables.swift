@@ -5,7 +5,7 @@ enum OverlayKeys {
   // MARK: Of all
 
   static let over = Key(
-    "over", .range, default: "the whole film; for a video from 0 for as long as it plays",
+    "over", .range(.film), default: "the whole film; for a video from 0 for as long as it plays",
     "the time at which it is shown; it may end after the film, but must start before the film's end")
   static let anchor = Key(
     "anchor", Form<Anchor>.choice("anchor"), default: "`center`",
@@ -54,7 +54,8 @@ enum OverlayKeys {
     "video", .asset, default: "required, or `image`",
     "a name of `assets` whose file is a video, such as an animated logo with transparency")
   static let use = Key(
-    "use", .range, default: "all of it", "the part of the video that is shown, on its own timeline; not for `image`")
+    "use", .range(.own), default: "all of it",
+    "the part of the video that is shown, on its own timeline; not for `image`")
   static let loop = Key(
     "loop", .loop, default: "`true` for an animated picture, `false` for a video",
     "whether it is repeated for as long as it is shown, or how often it is played. After that its last frame stays")
@@ -69,7 +70,7 @@ enum OverlayKeys {
     "crop", .rectangle, default: "all of it",
     "the part of the picture that is seen, in its pixels or in per cent; the rest is cut off, which moves nothing")
   static let ramps = Key(
-    "ramps", RampTables.layers(RampTables.picture), default: "none",
+    "ramps", RampTables.layers(RampTables.picture, .own), default: "none",
     "changes of `opacity`, `transform` and `crop` on the overlay's own time")
   static let pictureProperties: [Property<Document.Overlay>] = [
     width.of(\.width), height.of(\.height), loop.of(\.loop), crop.of(\.crop), alpha.of(\.alpha),
@@ -112,7 +113,7 @@ enum OverlayKeys {
   static let shadow = Key("shadow", ShadowKeys.form, "the shadow of letters and outline")
   static let box = Key("box", BoxKeys.form, "a rectangle behind the lines")
   static let textRamps = Key(
-    "ramps", RampTables.layers(RampTables.text), default: "none",
+    "ramps", RampTables.layers(RampTables.text, .own), default: "none",
     "changes of `opacity` and `transform` on the overlay's own time")
   /// The texts of a metadata track depend on when the overlay is shown.
   private static let styleProperties: [Property<Document.Overlay>] = [

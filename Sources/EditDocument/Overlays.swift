@@ -260,7 +260,7 @@ extension Lowering {
 
   private mutating func lower(_ entry: OverlayEntry, frame: PixelSize?) -> Overlay? {
     let content = content(entry, frame: frame)
-    let ramps = timeline(entry.ramps)
+    var ramps = timeline(entry.ramps, on: .own(end: nil, "the overlay"))
     var over = film
     if let written = entry.over {
       guard let range = resolve(written, at: entry.pointer.key("over")) else { return nil }
@@ -280,6 +280,7 @@ extension Lowering {
       guard let played else { return nil }
       over = played
     }
+    if entry.ramps.countFromEnd { ramps = timeline(entry.ramps, on: .own(end: over.duration, "the overlay")) }
     guard let ramps, let list = rampList(ramps, opacity: 1, within: over, owner: "the overlay"), let content else {
       return nil
     }
@@ -368,7 +369,7 @@ extension Lowering {
       return nil
     }
     if let use {
-      guard let written = resolve(use, at: pointer) else { return nil }
+      guard let written = resolve(use, at: pointer, on: .own(end: asset.duration, "the asset")) else { return nil }
       guard source.contains(written) else {
         problems.add(
           pointer,

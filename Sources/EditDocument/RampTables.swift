@@ -8,25 +8,24 @@ enum RampTables {
     "easing", .easing, default: "`linear`", "how the value goes from the one to the other")
 
   /// Of the opacity and the geometry of a clip, on its own time.
-  static let clip = pictures("clipRamp", ["opacity", "crop", "frame", "transform"])
+  static let clip = pictures("clipRamp", ["opacity", "crop", "frame", "transform"], .own)
   /// The same of a layer, on the film's timeline.
-  static let layer = pictures("layerRamp", ["opacity", "crop", "frame", "transform"], mayBeNegative: true)
+  static let layer = pictures("layerRamp", ["opacity", "crop", "frame", "transform"], .signed)
   /// Of a picture or a video that is an overlay.
-  static let picture = pictures("overlayRamp", ["opacity", "crop", "transform"], TransformKeys.form)
+  static let picture = pictures("overlayRamp", ["opacity", "crop", "transform"], .own, TransformKeys.form)
   /// Of a text that is an overlay.
-  static let text = pictures("textRamp", ["opacity", "transform"], TransformKeys.form)
+  static let text = pictures("textRamp", ["opacity", "transform"], .own, TransformKeys.form)
 
-  static let value = numbers("valueRamp", .value(-1...1), ["type": "number"], values)
+  static let value = numbers("valueRamp", .value(-1...1), ["type": "number"], .own, values)
   /// Of a parameter of a filter.
-  static let parameter = numbers(
-    "parameterRamp", .value(-1...1), ["type": "number"], values, mayBeNegative: true)
-  static let volume = numbers("volumeRamp", .volume, volumes)
-  static let pan = numbers("panRamp", .pan, .number(RampQuantity.pan.range))
+  static let parameter = numbers("parameterRamp", .value(-1...1), ["type": "number"], .signed, values)
+  static let volume = numbers("volumeRamp", .volume, volumes, .film)
+  static let pan = numbers("panRamp", .pan, .number(RampQuantity.pan.range), .film)
   /// Of the volume, the pan, or both.
   static let mix: ObjectTable = {
     var mix = table(
       "mixRamp", "a ramp of volume or pan",
-      [(volumeKey, volumes), (panKey, .number(RampQuantity.pan.range))], mayBeNegative: false)
+      [(volumeKey, volumes), (panKey, .number(RampQuantity.pan.range))], .film)
     mix.rules.append(.needsOne(of: ["pan", "volume"], "a ramp of volume needs 'volume'"))
     return mix
   }()
@@ -37,10 +36,10 @@ enum RampTables {
   private static let panKey = "-1 to 1"
 
   /// Ramps of the opacity and the place of a clip, a layer or an overlay.
-  static func layers(_ table: ObjectTable, mayBeNegative: Bool = false) -> Form<[Document.LayerRamp]> {
+  static func layers(_ table: ObjectTable, _ scope: TimeScope) -> Form<[Document.LayerRamp]> {
     Form(
       "array of ramps", ["type": "array", "items": table.reference]
-    ) { $0.layerRamps($1, table, mayBeNegative: mayBeNegative) }
+    ) { $0.layerRamps($1, table, scope) }
   }
 
   /// Ramps of a number in a range, by a table of `value`.
@@ -54,8 +53,8 @@ enum RampTables {
   }
 
   private static func pictures(
-    _ name: String, _ keys: [String], _ transform: Form<Document.Transform> = TransformKeys.matrixForm,
-    mayBeNegative: Bool = false
+    _ name: String, _ keys: [String], _ scope: TimeScope,
+    _ transform: Form<Document.Transform> = TransformKeys.matrixForm
   ) -> ObjectTable {
     let schemas: [String: JSONValue] = [
       "opacity": .number(0...1), "crop": .reference("rectangle"), "frame": .reference("rectangle"),
@@ -66,7 +65,7 @@ enum RampTables {
       "frame": "see [Geometry](#geometry)",
     ]
     var pictures = table(
-      name, "a ramp", keys.map { (summaries[$0] ?? "", schemas[$0] ?? [:]) }, keys, mayBeNegative: mayBeNegative)
+      name, "a ramp", keys.map { (summaries[$0] ?? "", schemas[$0] ?? [:]) }, scope, keys)
     let names = keys.map { "'\($0)'" }
     pictures.instead = ["pan": "'pan' is a key of clips, not of their ramps"]
     pictures.rules.insert(
@@ -78,11 +77,10 @@ enum RampTables {
   }
 
   private static func numbers(
-    _ name: String, _ quantity: RampQuantity, _ schema: JSONValue, _ summary: String = "",
-    mayBeNegative: Bool = false
+    _ name: String, _ quantity: RampQuantity, _ schema: JSONValue, _ scope: TimeScope, _ summary: String = ""
   ) -> ObjectTable {
     let noun = "a ramp of \(quantity.key)"
-    var numbers = table(name, noun, [(summary, schema)], [quantity.key], mayBeNegative: mayBeNegative)
+    var numbers = table(name, noun, [(summary, schema)], scope, [quantity.key])
     numbers.rules.append(.needsOne(of: [quantity.key], "\(noun) needs '\(quantity.key)'"))
     return numbers
   }
@@ -90,7 +88,7 @@ enum RampTables {
   /// - Parameter quantities: Of each, its summary and the schema of one value.
   private static func table(
     _ name: String, _ noun: String, _ quantities: [(summary: String, schema: JSONValue)],
-    _ keys: [String] = ["volume", "pan"], mayBeNegative: Bool
+    _ scope: TimeScope, _ keys: [String] = ["volume", "pan"]
   ) -> ObjectTable {
     let pairs = quantities.map { JSONValue.tuple($0.schema, $0.schema) }
     func properties(_ schemas: [JSONValue]) -> JSONValue {
@@ -99,8 +97,8 @@ enum RampTables {
     return ObjectTable(
       name: name, noun: noun,
       keys: [
-        Key("over", .range(mayBeNegative: mayBeNegative), over),
-        Key("at", .time(mayBeNegative: mayBeNegative), default: "0", at),
+        Key("over", .range(scope), over),
+        Key("at", .time(scope), default: "0", at),
         easing,
       ]
         + zip(keys, zip(quantities, pairs)).map { key, quantity in

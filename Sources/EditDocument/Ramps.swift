@@ -20,31 +20,31 @@ extension DocumentReader {
 
   /// Reads ramps and set values: `{"over": "0..2", "volume": [0, 1]}` or `{"at": 2, "volume": 1}`, by default at 0.
   mutating func ramps(
-    _ value: JSONValue?, of quantity: RampQuantity, _ table: ObjectTable, mayBeNegative: Bool = false
+    _ value: JSONValue?, of quantity: RampQuantity, _ table: ObjectTable, _ scope: TimeScope
   ) -> [Document.Ramp] {
-    items(value, "ramps").compactMap { ramp($0, of: quantity, table, mayBeNegative: mayBeNegative) }
+    items(value, "ramps").compactMap { ramp($0, of: quantity, table, scope) }
   }
 
   private mutating func ramp(
-    _ value: JSONValue, of quantity: RampQuantity, _ table: ObjectTable, mayBeNegative: Bool
+    _ value: JSONValue, of quantity: RampQuantity, _ table: ObjectTable, _ scope: TimeScope
   ) -> Document.Ramp? {
     guard let fields = fields(value, table), fields.has(quantity.key) else { return nil }
-    let time = rampTime(fields, mayBeNegative: mayBeNegative)
+    let time = rampTime(fields, scope)
     guard let values = rampNumbers(fields, of: quantity), let time else { return nil }
     return Document.Ramp(
       when: time.when, from: values.from, to: values.to, easing: time.easing, pointer: fields.pointer)
   }
 
   /// The time of a ramp. Nil and a problem if it cannot be used.
-  mutating func rampTime(_ fields: Fields, mayBeNegative: Bool) -> RampTime? {
+  mutating func rampTime(_ fields: Fields, _ scope: TimeScope) -> RampTime? {
     if fields.has("over"), fields.has("at") { return nil }
     guard fields.has("over") else {
-      let at = fields.has("at") ? time(fields["at"], mayBeNegative: mayBeNegative) : .seconds(.zero)
+      let at = fields.has("at") ? time(fields["at"], scope) : .seconds(.zero)
       return at.map { RampTime(when: .at($0), easing: nil) }
     }
     let found = problems.count
     let easing = easing(fields["easing"])
-    let over = range(fields["over"], mayBeNegative: mayBeNegative)
+    let over = range(fields["over"], scope)
     return problems.count == found
       ? over.map { RampTime(when: .over($0), easing: easing == .linear ? nil : easing) } : nil
   }
@@ -86,6 +86,11 @@ extension DocumentReader {
   }
 }
 
+extension [Document.Ramp] {
+  /// Whether a time of a ramp is counted from an end.
+  var countFromEnd: Bool { contains { !$0.when.origins.isEmpty } }
+}
+
 /// A ramp of the document with its times known.
 struct PlacedRamp {
   var ramp: Ramp
@@ -94,8 +99,11 @@ struct PlacedRamp {
 
 extension Lowering {
   /// The ramps in order of time. Nil and problems if a time cannot be kept exactly, or ramps overlap.
-  mutating func timeline(_ entries: [Document.Ramp]) -> [PlacedRamp]? {
-    ordered(entries.map { ($0.when, $0.pointer) })?.map { index, over in
+  mutating func timeline(
+    _ entries: [Document.Ramp], on timeline: WrittenTimeline = .film, mayBeNegative: Bool = true
+  ) -> [PlacedRamp]? {
+    let written = entries.map { (place: $0.when, pointer: $0.pointer) }
+    return ordered(written, on: timeline, mayBeNegative: mayBeNegative)?.map { index, over in
       let entry = entries[index]
       return PlacedRamp(
         ramp: Ramp(over: over, from: entry.from, to: entry.to, easing: entry.easing), pointer: entry.pointer)
@@ -105,16 +113,19 @@ extension Lowering {
   /// The indices of the ramps of one value in order of time, with their ranges. Nil and problems if a time cannot be
   /// kept exactly, or ramps overlap.
   mutating func ordered(
-    _ entries: [(place: Document.When, pointer: JSONPointer)], noun: String = "ramp"
+    _ entries: [(place: Document.When, pointer: JSONPointer)], noun: String = "ramp",
+    on timeline: WrittenTimeline = .film, mayBeNegative: Bool = true
   ) -> [(index: Int, over: MediaTimeRange)]? {
     let found = problems.count
     var ramps: [(index: Int, over: MediaTimeRange)] = []
     for (index, entry) in entries.enumerated() {
       let range: MediaTimeRange?
       switch entry.place {
-      case .over(let written): range = resolve(written, at: entry.pointer.key("over"))
+      case .over(let written):
+        range = resolve(written, at: entry.pointer.key("over"), on: timeline, mayBeNegative: mayBeNegative)
       case .at(let written):
-        range = resolve(written, at: entry.pointer.key("at")).map { MediaTimeRange(emptyAt: $0) }
+        let time = resolve(written, at: entry.pointer.key("at"), on: timeline, mayBeNegative: mayBeNegative)
+        range = time.map { MediaTimeRange(emptyAt: $0) }
       }
       if let range { ramps.append((index, range)) }
     }

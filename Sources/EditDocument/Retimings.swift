@@ -144,7 +144,7 @@ extension Lowering {
     _ written: Document.Time, _ clip: ClipEntry, of asset: AssetDescription, _ id: AssetID
   ) -> MediaTimeRange? {
     let pointer = clip.pointer.key("freeze")
-    guard let time = resolve(written, at: pointer) else { return nil }
+    guard let time = resolve(written, at: pointer, on: .own(end: asset.duration, "the asset")) else { return nil }
     guard time < asset.duration else {
       problems.add(
         pointer, "\(time) is not before the end of '\(id)', which is \(seconds(asset.duration)) long")

@@ -17,10 +17,10 @@ enum SharedForms {
       text("Decibels such as \"-6dB\", or \"-inf dB\".", #"^(-[iI][nN][fF]|\+?-?[0-9]+(\.[0-9]*)?) *[dD][bB]$"#)
     ),
     ("percent", text("Per cent such as \"12.5%\".", #"^-?[0-9]+(\.[0-9]+)?%$"#)),
-    ("time", times(mayBeNegative: false)),
-    ("signedTime", times(mayBeNegative: true)),
-    ("range", ranges(mayBeNegative: false)),
-    ("signedRange", ranges(mayBeNegative: true)),
+    ("thingName", text("A name: \(ThingName.rule).", "^\(ThingName.pattern)$")),
+    ("time", times(.plain)), ("ownTime", times(.own)), ("filmTime", times(.film)), ("signedTime", times(.signed)),
+    ("range", ranges(.plain)), ("ownRange", ranges(.own)), ("filmRange", ranges(.film)),
+    ("signedRange", ranges(.signed)),
     ("easing", easings),
     ("length", .any(.number(GeometryEntry.offsets), .reference("percent"))),
     ("side", sides),
@@ -39,19 +39,29 @@ enum SharedForms {
   /// What is before 0: after the sign and zeros there is another digit.
   private static let negative = #"-[0:]*(\.0*)?[1-9]"#
 
-  private static func times(mayBeNegative: Bool) -> JSONValue {
-    let pattern = "^\(mayBeNegative ? "" : "(?!\(negative))")-?\(unsigned)$"
-    return [
+  /// A time in a string.
+  private static func written(_ scope: TimeScope) -> String {
+    let counted = "-?\(unsigned)"
+    return scope.originPattern.map { "(\(counted)|\($0)([+-]\(unsigned))?)" } ?? counted
+  }
+
+  private static func sign(_ scope: TimeScope) -> String { scope.mayBeNegative ? "" : "(?!\(negative))" }
+
+  private static func times(_ scope: TimeScope) -> JSONValue {
+    [
       "anyOf": .array([
-        mayBeNegative ? ["type": "number"] : ["type": "number", "minimum": 0], .pattern(pattern),
+        scope.mayBeNegative ? ["type": "number"] : ["type": "number", "minimum": 0],
+        .pattern("^\(sign(scope))\(written(scope))$"),
       ]),
-      "description": .text("A time: \(Document.Time.notations)."),
+      "description": .text("A time: \(Document.Time.notations)\(scope.notations)."),
     ]
   }
 
-  private static func ranges(mayBeNegative: Bool) -> JSONValue {
-    let pattern = "^\(mayBeNegative ? "" : "(?!\(negative))")-?\(unsigned)(\\.\\.|\\+)-?\(unsigned)$"
-    return text("A range: \"4..9\" or \"4+5\".", pattern)
+  private static func ranges(_ scope: TimeScope) -> JSONValue {
+    let time = written(scope)
+    return text(
+      "A range: \"4..9\" or \"4+5\"\(scope.notations).",
+      "^\(sign(scope))\(time)(\\.\\.\(time)|\\+-?\(unsigned))$")
   }
 
   private static let easings: JSONValue = .any(

@@ -93,11 +93,11 @@ enum CaptionKeys {
     "as", Form<Document.Captions.Use>.choice("use of captions"), default: "`picture`",
     "whether they are drawn, or carried as a track")
   static let part = Key(
-    "use", .range, default: "all of it",
+    "use", .range(.own), default: "all of it",
     "the part of the captions that is used, on the asset's timeline; a caption at its edge is cut there, and begins anew"
   )
   static let at = Key(
-    "at", .signedTime, default: "0", "when `use` starts, or without it the asset's time 0; may be negative")
+    "at", .time(.signed), default: "0", "when `use` starts, or without it the asset's time 0; may be negative")
 
   static let font = Key("font", .name("a font"), default: "`sans-serif`", kinds: ["picture"], "the font family")
   static let bold = Key("bold", .boolean, default: "`false`", kinds: ["picture"], "")

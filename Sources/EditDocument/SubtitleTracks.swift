@@ -112,14 +112,13 @@ extension Lowering {
     guard let asset = assets[id], let (track, _) = captions(of: asset, id, at: pointer) else {
       return nil
     }
+    let end = max(asset.duration, track.range.end)
     var use: MediaTimeRange?
     if let written = clip.use {
-      use = resolve(written, at: pointer.key("use"))
+      use = resolve(written, at: pointer.key("use"), on: .own(end: end, "the asset"))
       if use == nil { return nil }
     }
-    let whole = exact(at: pointer) { () throws(TimeError) in
-      try MediaTimeRange(start: .zero, duration: max(asset.duration, track.range.end))
-    }
+    let whole = exact(at: pointer) { () throws(TimeError) in try MediaTimeRange(start: .zero, duration: end) }
     guard let whole else { return nil }
     let used = use ?? whole
     return exact(at: pointer) { () throws(TimeError) in

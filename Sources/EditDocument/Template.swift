@@ -133,7 +133,7 @@ extension Template.Kind {
     case .number:
       guard let read = try? JSONReader.read(Array(text.utf8)).value.content, case .number = read else { return nil }
       return read
-    case .time: return Self.number.value(text) ?? written(text, .signedTime)
+    case .time: return Self.number.value(text) ?? written(text, .time(.signed))
     case .color: return written(text, .color)
     }
   }
@@ -177,7 +177,12 @@ extension DocumentReader {
     guard let kind = read(fields, ParameterKeys.type) else { return nil }
     let standard = fields["default"]
     if let standard, !kind.allows(standard.content) {
-      problems.add(standard.pointer, "\(standard.shown) is not \(kind.noun)")
+      let message = "\(standard.shown) is not \(kind.noun)"
+      // The schema says that it is a scalar, and not of which type.
+      switch standard.content {
+      case .string, .number, .boolean: problems.add(standard.pointer, message)
+      case .null, .array, .object: problems.addShape(standard.pointer, message)
+      }
       return nil
     }
     return Template.Parameter(

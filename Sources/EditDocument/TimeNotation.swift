@@ -7,12 +7,14 @@ extension Document {
     case seconds(MediaTime)
     /// So many frames of the output.
     case frames(Int64)
+    /// So long after the end, a clip or a marker.
+    indirect case after(Origin, Offset)
 
     public init(integerLiteral seconds: Int64) { self = .seconds(MediaTime(seconds: seconds)) }
 
     public init(_ time: MediaTime) { self = .seconds(time) }
 
-    /// Reads `5`, `1.5`, `7/30`, `90f` or `1:02.5`. Nil: the text is no time, or one that cannot be kept exactly.
+    /// Reads `5`, `1.5`, `7/30`, `90f`, `1:02.5`, `end-2` or `clip:intro.end`. Nil: the text is no time, or one that cannot be kept exactly.
     public init?(_ notation: String) {
       guard let time = try? Self(text: notation) else { return nil }  // The caller reports that it is not a time.
       self = time
@@ -65,6 +67,15 @@ extension Document.Time {
 
   /// Reads a string in any notation of a time.
   init(text: some StringProtocol) throws(TimeNotationError) {
+    guard let (origin, offset) = Origin.leading(Substring(text)) else {
+      try self.init(counted: text)
+      return
+    }
+    self = .after(origin, try Offset(text: offset))
+  }
+
+  /// Reads a time that counts from 0.
+  init(counted text: some StringProtocol) throws(TimeNotationError) {
     let isNegative = text.hasPrefix("-")
     let digits = isNegative ? text.dropFirst() : text[...]
     guard let first = digits.first, first.isASCII, first.isNumber else { throw .notATime }
@@ -122,19 +133,25 @@ extension Document.Time {
     return total
   }
 
-  /// Whether the time is before zero. It does not depend on the duration of a frame.
+  /// Whether the time is before zero. It does not depend on the duration of a frame. Of a time that does not count from
+  /// 0 it is not known.
   var isNegative: Bool {
     switch self {
     case .seconds(let time): time < .zero
     case .frames(let count): count < 0
+    case .after: false
     }
   }
 
-  /// The time in seconds.
-  func resolved(frameDuration: MediaTime) throws(TimeError) -> MediaTime {
+  /// The time in seconds. Nil if that of its origin is unknown.
+  func resolved(
+    frameDuration: MediaTime, from known: (Origin) -> MediaTime? = { _ in nil }
+  ) throws(TimeError) -> MediaTime? {
     switch self {
     case .seconds(let time): time
-    case .frames(let count): try MediaTime(stored: frameDuration.exact * Rational(count))
+    case .frames(let count): try Offset.frames(count).resolved(frameDuration: frameDuration)
+    case .after(let origin, let offset):
+      try known(origin).map { time throws(TimeError) in try time + offset.resolved(frameDuration: frameDuration) }
     }
   }
 }
@@ -146,9 +163,9 @@ enum TimeNotationError: Error {
   /// It is, but the time does not fit a `MediaTime`.
   case tooPrecise
 
-  var explanation: String {
+  func explanation(_ scope: TimeScope) -> String {
     switch self {
-    case .notATime: "a time is written \(Document.Time.notations)"
+    case .notATime: "a time is written \(Document.Time.notations)\(scope.notations)"
     case .tooPrecise:
       "the time is too large or too finely divided to be kept exactly; a fraction of two whole numbers below 2^48 fits"
     }
@@ -161,24 +178,34 @@ extension Document.TimeRange {
     + Document.Time.notations
 
   init(text: String) throws(TimeNotationError) {
+    let sides: (Substring, Substring)
     if let dots = text.firstRange(of: "..") {
-      self.init(
-        start: try Document.Time(text: text[..<dots.lowerBound]),
-        end: try Document.Time(text: text[dots.upperBound...]),
-        endIsDuration: false)
-    } else if let plus = text.firstIndex(of: "+") {
-      self.init(
-        start: try Document.Time(text: text[..<plus]), end: try Document.Time(text: text[text.index(after: plus)...]),
-        endIsDuration: true)
+      (sides, endIsDuration) = ((text[..<dots.lowerBound], text[dots.upperBound...]), false)
+    } else if let plus = text.lastIndex(of: "+") {
+      (sides, endIsDuration) = ((text[..<plus], text[text.index(after: plus)...]), true)
     } else {
       throw .notATime
     }
+    // A side that is no time at all decides, whichever comes first.
+    let first = Self.side { () throws(TimeNotationError) in try Document.Time(text: sides.0) }
+    let second = Self.side { [endIsDuration] () throws(TimeNotationError) in
+      endIsDuration ? try Document.Time(counted: sides.1) : try Document.Time(text: sides.1)
+    }
+    for side in [first, second] { if case .failure(.notATime) = side { throw .notATime } }
+    (start, end) = (try first.get(), try second.get())
   }
 
-  /// Nil if the end is before the start.
-  func resolved(frameDuration: MediaTime) throws(TimeError) -> MediaTimeRange? {
-    let first = try start.resolved(frameDuration: frameDuration)
-    let second = try end.resolved(frameDuration: frameDuration)
+  private static func side(
+    _ read: () throws(TimeNotationError) -> Document.Time
+  ) -> Result<Document.Time, TimeNotationError> { Result(catching: read) }
+
+  /// Nil if the end is before the start, or the time of an origin is unknown.
+  func resolved(
+    frameDuration: MediaTime, from known: (Document.Time.Origin) -> MediaTime? = { _ in nil }
+  ) throws(TimeError) -> MediaTimeRange? {
+    guard let first = try start.resolved(frameDuration: frameDuration, from: known),
+      let second = try end.resolved(frameDuration: frameDuration, from: known)
+    else { return nil }
     if endIsDuration { return second < .zero ? nil : try MediaTimeRange(start: first, duration: second) }
     return second < first ? nil : try MediaTimeRange(start: first, end: second)
   }
@@ -231,12 +258,13 @@ extension MediaTime {
   /// the time cannot be kept exactly.
   /// - Parameter frameDuration: the duration of a frame for `90f`. Nil: a number of frames is refused.
   public init?(notation text: String, frameDuration: MediaTime? = nil) {
-    guard let written = try? Document.Time(text: text) else { return nil }  // The caller reports that it is not a time.
+    guard let written = try? Document.Time(counted: text) else { return nil }  // The caller reports that it is no time.
     switch written {
     case .seconds(let time): self = time
     case .frames(let count):
       guard let frameDuration, let time = try? frameDuration * Rational(count) else { return nil }
       self = time
+    case .after: return nil
     }
   }
 }

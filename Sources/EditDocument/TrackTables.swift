@@ -69,10 +69,10 @@ enum ClipKeys {
   static let asset = Key(
     required: "asset", .asset, "a name of `assets`; the clip uses its default track of the type of the clip's track")
   static let use = Key(
-    "use", .range, default: "all of it",
+    "use", .range(.own), default: "all of it",
     "the part of the asset that is used, on the asset's timeline, which starts at 0; it must lie within the asset")
   static let at = Key(
-    "at", .time,
+    "at", .time(.film),
     default: "the end of the clip before it in the list, earlier by the length of a `transition`; 0 for the first",
     "when it starts")
   static let duration = Key(
@@ -90,7 +90,7 @@ enum ClipKeys {
     "reverse", .boolean, default: "`false`",
     "whether it plays backwards, from the end of `use` to its start; see [Speed](#speed)")
   static let freeze = Key(
-    "freeze", .time, kinds: ["video"],
+    "freeze", .time(.own), kinds: ["video"],
     "in place of `use` and `speed`: the time of the asset whose picture is shown all the time (0 is the only one of a "
       + "still picture); with `duration` or `until`; for clips of video tracks")
   static let sound = Key(
@@ -98,11 +98,14 @@ enum ClipKeys {
     "for a clip of a video track with sound: whether its sound is in the output")
   static let until = Key(
     "until",
-    Form<Document.Clip.End>("time, or `\"end\"`", .any(.reference("time"), ["const": "end"])) {
+    Form<Document.Clip.End>("time, or `\"end\"`", .reference("filmTime")) {
       $0.until($1)
     }, default: "",
     "when it ends at the latest, on the film's timeline: it is cut there. `\"end\"` is the end of all other clips, so "
       + "that music or a background ends with the film; only the last clip of a track may have it")
+  static let name = Key(
+    "name", .thingName,
+    "by which other times count from its start and its end: `\"clip:NAME.end\"`; no other clip has it")
   static let loop = Key(
     "loop", .boolean, default: "`false`",
     "whether `use` plays again and again, until `until`, which is `\"end\"` by default, or for `duration`")
@@ -165,7 +168,7 @@ enum ClipKeys {
       + "[Filters of sound](#filters-of-sound)")
 
   static let ramps = Key(
-    "ramps", RampTables.layers(RampTables.clip), kinds: ["video"],
+    "ramps", RampTables.layers(RampTables.clip, .own), kinds: ["video"],
     "changes of `opacity`, `crop`, `frame` and `transform` on the clip's own time")
   static let filters = Key(
     "filters", FilterTables.list, kinds: ["video"],
@@ -206,9 +209,10 @@ enum ClipKeys {
     ofPictures(LayerKeys.shadow).of(\.shadow), ramps.of(list: \.ramps),
     filters.of(list: \.filters), deinterlace.of(\.deinterlace), alpha.of(\.alpha), entrance.of(\.in), exit.of(\.out),
   ]
+  private static let names: [Property<Document.Clip>] = [name.of(\.name).readBySection]
   static let moments: [Property<Document.Clip>] = [freeze.of(\.freeze), sound.of(\.sound)]
   static let fades: [Property<Document.Clip>] = [fadeIn.of(\.fadeIn), fadeOut.of(\.fadeOut)]
-  static let properties = times + transitions + fades + sounds + pictures + moments
+  static let properties = names + times + transitions + fades + sounds + pictures + moments
   static let keys: [any DeclaredKey] = Array(properties)
   static let table = ObjectTable(
     name: "clip", noun: "a clip", keys: keys, instead: ClipEntry.instead,
@@ -284,7 +288,7 @@ enum SubtitleTrackKeys {
     instead: TrackEntry.instead)
 
   static let clipAsset = Key(required: "asset", .asset, "a name of `assets`")
-  static let at = Key("at", .time, default: "the end of the clip before it; 0 for the first", "when it starts")
+  static let at = Key("at", .time(.film), default: "the end of the clip before it; 0 for the first", "when it starts")
   static let clipProperties: [Property<Document.SubtitleClip>] = [
     clipAsset.of(\.asset), ClipKeys.use.of(\.use), at.of(\.at),
   ]
@@ -346,8 +350,8 @@ extension ClipKeys {
   /// In the order of the reference: what plays when, what is seen, what is heard.
   static let reference: [any DeclaredKey] =
     [
-      asset, use, at, duration, speed, reverse, freeze, sound, until, loop, transition, fadeIn, fadeOut, entrance, exit,
-      fit,
+      asset, use, at, duration, speed, reverse, freeze, sound, until, loop, name, transition, fadeIn, fadeOut, entrance,
+      exit, fit,
     ]
     + keys.filter {
       ["crop", "frame", "transform", "opacity", "blendMode", "mask", "cornerRadius", "border", "shadow"].contains(

@@ -200,8 +200,6 @@ extension DocumentReader {
 struct TrackStyle {
   var blendMode: BlendMode?
   var mask: LayerMask?
-  /// On the composition's timeline.
-  var filters: [Filter<RampList>]
 }
 
 /// A track of the document with its clips in their places.
@@ -219,119 +217,5 @@ struct LoweredTrack {
   var audioLanes: [TrackID] {
     let id = entry.type == .audio ? entry.id : TrackEntry.audioTrack(of: entry.id)
     return clips.lanes.count == 1 ? [id] : [id, Document.ClipTransition.lane(of: id)]
-  }
-}
-
-extension Lowering {
-  /// Puts the clips of all tracks in their places: at first those that set the film's end, then those that end with it.
-  mutating func lowerTracks() {
-    var lowered = document.tracks.map { lower($0, filmEnd: nil) }
-    if document.tracks.contains(where: \.endsWithTheFilm) {
-      let isKnown = document.timesAreKnown && lowered.allSatisfy(\.isComplete)
-      let filmEnd = isKnown ? lowered.compactMap(\.clips.entries.last?.range.end).max() ?? .zero : nil
-      for (number, track) in document.tracks.enumerated() where track.endsWithTheFilm {
-        if filmEnd != nil {
-          // Its other clips are placed once more.
-          turnCount -= lowered[number].clips.entries.count { $0.element.entry.loops }
-          lowered[number] = lower(track, filmEnd: filmEnd)
-        } else {
-          lowered[number].isComplete = false
-        }
-      }
-    }
-    tracks = lowered
-  }
-
-  /// Puts the clips of a track in their places.
-  /// - Parameter filmEnd: nil if it is unknown; clips that end with the film are left out then.
-  private mutating func lower(_ track: TrackEntry, filmEnd: MediaTime?) -> LoweredTrack {
-    let style = TrackStyle(
-      blendMode: track.blendMode, mask: lower(track.mask), filters: self.filters(track.filters) ?? [])
-    let lanes = track.hasTransitions ? [track.id, Document.ClipTransition.lane(of: track.id)] : [track.id]
-    var placed: [LoweredClip] = []
-    var transitions: [LoweredTransition] = []
-    var preceding: PrecedingClip?
-    var end: MediaTime? = .zero
-    var lane = 0
-    var isComplete = true
-    for (number, clip) in track.clips.enumerated() {
-      if clip.endsWithTheFilm, filmEnd == nil { continue }
-      var start = end
-      if let transition = clip.transition, number > 0 {
-        lane = 1 - lane
-        checkMatte(transition.style, at: transition.pointer)
-        if let preceding { checkHasNoExit(preceding.entry, before: transition) }
-        start = clip.at == nil ? self.start(of: transition, after: preceding) : nil
-      }
-      let lowered = lower(clip, number, of: track, style, lane: lanes[lane], from: start, filmEnd: filmEnd)
-      let first = lowered?.first?.clip.target
-      end = lowered?.last?.clip.target.end
-      isComplete = isComplete && lowered != nil
-      placed += lowered ?? []
-      var transitionEnd: MediaTime?
-      if let transition = clip.transition, let preceding, preceding.entry.exit == nil, let first, let end,
-        let shown = exact(
-          at: clip.pointer, { () throws(TimeError) in try MediaTimeRange(start: first.start, end: end) })
-      {
-        let range = range(of: transition, to: clip, shown, after: preceding)
-        isComplete = isComplete && range != nil
-        transitionEnd = range?.end
-        if let range {
-          transitions.append(
-            LoweredTransition(
-              from: lanes[1 - lane], to: lanes[lane], style: transition.style, range: range,
-              pointer: transition.pointer, curve: transition.sound))
-        }
-      }
-      if clip.entrance != nil || clip.exit != nil, let first, let end {
-        let edges = edges(
-          of: clip, from: first.start, to: end, after: transitionEnd, lane: lanes[lane], empty: lanes[1 - lane])
-        isComplete = isComplete && edges != nil
-        transitionEnd = edges?.first { $0.edge == .start }?.range.end ?? transitionEnd
-        transitions += edges ?? []
-      }
-      preceding = first.flatMap { first in
-        end.map { PrecedingClip(entry: clip, start: first.start, end: $0, transitionEnd: transitionEnd) }
-      }
-    }
-    var overlaps: [(LoweredClip, LoweredClip)] = []
-    let clips = LoweredClips(placed, lanes: lanes) { overlaps.append(($0, $1)) }
-    addOverlaps(overlaps)
-    var lowered = LoweredTrack(
-      entry: track, clips: clips, transitions: transitions, isComplete: isComplete && overlaps.isEmpty)
-    lowered.composed = clips.lanes.map { id, lane in
-      CompositionTrack(id: id, type: track.type, clips: lane.entries.map(\.element.clip))
-    }
-    for (lane, id) in zip(clips.lanes, lowered.audioLanes) where track.hasSound {
-      lowered.composed.append(audioTrack(id, lane.clips))
-    }
-    return lowered
-  }
-
-  /// - Parameter overlaps: Each clip with an earlier one of its track that it overlaps.
-  private mutating func addOverlaps(_ overlaps: [(LoweredClip, LoweredClip)]) {
-    var reported: JSONPointer?
-    // A clip that is repeated would overlap with each of its turns.
-    for (clip, earlier) in overlaps where clip.entry.pointer != reported {
-      reported = clip.entry.pointer
-      problems.add(
-        clip.entry.pointer,
-        "'\(clip.clip.asset)' would play \(clip.clip.target) and overlap '\(earlier.clip.asset)' "
-          + "(\(earlier.entry.pointer.text)), which plays \(earlier.clip.target); clips of one track follow each other")
-    }
-  }
-
-  /// The audio of a lane of a video track: the same clips, of the assets that have an audio track.
-  private func audioTrack(_ id: TrackID, _ clips: Timeline<LoweredClip>) -> CompositionTrack {
-    CompositionTrack(
-      id: id, type: .audio,
-      clips: clips.entries.compactMap { entry in
-        var clip = entry.element.clip
-        guard let track = entry.element.soundTrack, !clip.source.isEmpty, !entry.element.entry.retiming.dropsSound
-        else { return nil }
-        clip.sourceTrack = track
-        clip.source = entry.element.used
-        return clip
-      })
   }
 }

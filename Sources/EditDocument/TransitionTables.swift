@@ -5,7 +5,7 @@ enum TransitionKeys {
   static let from = Key(required: "from", .text, "the video track that is shown first")
   static let to = Key(required: "to", .text, "the video track that is shown after it")
   static let over = Key(
-    required: "over", .range, "the time of the transition; both tracks must have clips throughout it")
+    required: "over", .range(.film), "the time of the transition; both tracks must have clips throughout it")
   static let duration = Key(
     "duration", .time, default: "1 s; with `at` the time for which both clips overlap",
     "how long it lasts, more than 0")

@@ -75,6 +75,7 @@ extension Document.Time {
     // A time of a document is numeric.
     case .seconds(let time): (try? time.exact).map { .exact($0) } ?? .text("\(time)")
     case .frames(let count): .text("\(count)f")
+    case .after(let origin, let offset): .text(origin.text + offset.text)
     }
   }
 
@@ -88,5 +89,6 @@ extension Document.Time {
 }
 
 extension Document.TimeRange {
-  var json: JSONValue { .text(start.text + (endIsDuration ? "+" : "..") + end.text) }
+  var json: JSONValue { .text(text) }
+  var text: String { start.text + (endIsDuration ? "+" : "..") + end.text }
 }

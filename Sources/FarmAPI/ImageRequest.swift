@@ -31,12 +31,17 @@ package struct ImageRequest: Sendable, Hashable, Codable {
     package var rows: Int
     /// Whether each picture has its time in it.
     package var hasTimes: Bool
+    /// Pixels around and between the pictures, within `ImageGrid.gaps`. Nil: 4.
+    package var gap: Int?
 
-    package init(columns: Int, rows: Int, hasTimes: Bool) {
+    package init(columns: Int, rows: Int, hasTimes: Bool, gap: Int? = nil) {
       self.columns = columns
       self.rows = rows
       self.hasTimes = hasTimes
+      self.gap = gap
     }
+
+    package var grid: ImageGrid { ImageGrid(columns: columns, rows: rows, gap: gap) }
 
     /// The most columns, and the most rows.
     package static let most = ImageFormat.mostOfSheet
@@ -123,6 +128,8 @@ package struct ImageReply: Sendable, Hashable, Codable {
   /// In the order of the request.
   package var pictures: [Picture]
   package var sheet: Picture?
+  /// How long what is shown lasts. Nil: a still, or a coordinator that does not say it.
+  package var duration: Time?
 
   package init(pictures: [Picture]) {
     self.pictures = pictures

@@ -65,17 +65,24 @@ package struct LocalImages: Sendable {
     /// In the order of the request.
     package var pictures: [Written]
     package var sheet: Written?
+    /// The file of the cues of the sheet's pictures, and their number.
+    package var cues: (path: String, count: Int)?
   }
 
   private let edit: EditFile?
   private let assets: [SubmittedAsset]
   private let request: ImageRequest
   private let output: Output
+  /// Whether a WebVTT file beside the contact sheet says when its pictures are shown.
+  private let writesCues: Bool
 
   /// - Parameters:
   ///   - edit: Nil: the pictures are of the one asset.
   ///   - assets: The assets of the document, or the one asset.
-  package init(edit: EditFile?, assets: [SubmittedAsset], request: ImageRequest, output: Output) {
+  package init(
+    edit: EditFile?, assets: [SubmittedAsset], request: ImageRequest, output: Output, writesCues: Bool = false
+  ) {
+    self.writesCues = writesCues
     self.edit = edit
     self.assets = assets
     self.request = request
@@ -115,12 +122,14 @@ package struct LocalImages: Sendable {
   /// Checks that pictures of these numbers can be written. Blocks.
   private func check(_ numbers: Range<Int>) throws(CommandFailure) {
     for number in numbers { _ = try OutputFile(output.path(number)) }
+    if writesCues { _ = try OutputFile(SpriteCues.path(beside: output.path(0))) }
   }
 
   private func write(_ reply: ImageReply, _ store: ContentStore) throws -> Result {
     // Before the first is written.
+    let cues = writesCues ? try SpriteCues(reply, request) : nil
     if knownNumbers == nil { try check(reply.pictures.indices) }
-    var result = Result(pictures: [], sheet: nil)
+    var result = Result(pictures: [])
     var contents: [String: OpenFile] = [:]
     func write(_ picture: ImageReply.Picture, _ number: Int) throws -> Written {
       guard let place = picture.place else { return Written(picture: picture, path: nil) }
@@ -137,18 +146,27 @@ package struct LocalImages: Sendable {
       guard bytes.count == Int(place.byteCount) else {
         throw CommandFailure(.work, "\(path) could not be read from the content store")
       }
-      let file = try OutputFile(path)
-      do {
-        try file.write(bytes)
-      } catch {
-        throw CommandFailure(.work, "\(path) could not be written: \(error)")
-      }
+      try self.write(bytes, path)
       return Written(picture: picture, path: path)
     }
     for (number, picture) in reply.pictures.enumerated() { result.pictures.append(try write(picture, number)) }
     result.sheet = try reply.sheet.map { try write($0, 0) }
+    if let cues, let sheet = result.sheet?.path {
+      let path = SpriteCues.path(beside: sheet)
+      try self.write(Array(cues.text(sheet: sheet).utf8), path)
+      result.cues = (path, cues.count)
+    }
     // The files are the output now.
     for content in contents.keys { SHA256Digest(hex: content).map { store.remove($0) } }
     return result
+  }
+
+  private func write(_ bytes: [UInt8], _ path: String) throws {
+    let file = try OutputFile(path)
+    do {
+      try file.write(bytes)
+    } catch {
+      throw CommandFailure(.work, "\(path) could not be written: \(error)")
+    }
   }
 }

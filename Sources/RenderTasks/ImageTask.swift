@@ -95,21 +95,18 @@ package struct ImageOutput: Sendable, Hashable, Codable {
 package struct ImageSheet: Sendable, Hashable, Codable {
   package var columns: Int
   package var rows: Int
+  /// Pixels around and between the pictures, within `ImageGrid.gaps`. Nil: 4.
+  package var gap: Int?
 
-  package init(columns: Int, rows: Int) {
+  package init(columns: Int, rows: Int, gap: Int? = nil) {
     self.columns = columns
     self.rows = rows
+    self.gap = gap
   }
 
   /// The most pictures of a sheet on a side.
   package static let most = ImageFormat.mostOfSheet
-  /// Pixels around and between the pictures.
-  package static let gap = 4
-
-  package func size(cell: PixelSize) -> PixelSize {
-    PixelSize(
-      width: columns * (cell.width + Self.gap) + Self.gap, height: rows * (cell.height + Self.gap) + Self.gap)
-  }
+  package var grid: ImageGrid { ImageGrid(columns: columns, rows: rows, gap: gap) }
 }
 
 /// The end of the result of an `ImageTask`. The files of the pictures come first, then this as JSON, then its length as

@@ -22,7 +22,7 @@ struct ImageCommand: AsyncParsableCommand {
 
       --json prints an object: pictures, an array of requested and actual (exact, a fraction of seconds as text, and \
       seconds; no actual: there is no picture), file, width, height, isDamaged and error; and sheet, the contact sheet's \
-      file, width and height.
+      file, width and height, and cues, the file of its cues.
       """)
 
   @Argument(
@@ -88,6 +88,19 @@ struct ImageCommand: AsyncParsableCommand {
   @Flag(help: "Write its time into each picture of the contact sheet. [SHEAF_TIMES]")
   var times = false
 
+  @Option(
+    help: ArgumentHelp(
+      "Pixels around and between the pictures of the contact sheet, 0 to 256; the default is 4. [SHEAF_GAP]",
+      valueName: "n"))
+  var gap: String?
+
+  @Flag(
+    help: """
+      Write a WebVTT file beside the contact sheet, with the sheet's name and the extension vtt: when each picture is \
+      shown, and its rectangle of the sheet. Players show it above their time line. [SHEAF_VTT]
+      """)
+  var vtt = false
+
   @OptionGroup var parameters: ParameterOptions
   @OptionGroup var farm: LocalFarmOptions
   @OptionGroup var json: JSONOption
@@ -107,6 +120,7 @@ struct ImageCommand: AsyncParsableCommand {
       var file: String?
       var width: Int?
       var height: Int?
+      var cues: String?
     }
 
     var pictures: [Picture]
@@ -120,7 +134,8 @@ struct ImageCommand: AsyncParsableCommand {
           height: picture.size?.height, isDamaged: picture.isDamaged, error: picture.error)
       }
       sheet = result.sheet.map {
-        Sheet(file: $0.path, width: $0.picture.size?.width, height: $0.picture.size?.height)
+        Sheet(
+          file: $0.path, width: $0.picture.size?.width, height: $0.picture.size?.height, cues: result.cues?.path)
       }
     }
   }
@@ -129,6 +144,10 @@ struct ImageCommand: AsyncParsableCommand {
     try await reporting(document: file) {
       let configuration = try farm.configuration()
       let (request, output, folder) = try options()
+      let writesCues = Setting.flag(vtt, "SHEAF_VTT")
+      if writesCues, request.sheet == nil {
+        throw ValidationError("--vtt is for a contact sheet: give --sheet too")
+      }
       // One that is made here is empty until the first picture is written, and goes if none is.
       let isNew = folder.map { access($0, F_OK) != 0 } ?? false
       defer { if isNew, let folder { rmdir(folder) } }
@@ -147,11 +166,11 @@ struct ImageCommand: AsyncParsableCommand {
         let (assets, missing) = try await edit.assets(configuration.contents)
         found = missing
         document = edit
-        images = LocalImages(edit: edit, assets: assets, request: request, output: output)
+        images = LocalImages(edit: edit, assets: assets, request: request, output: output, writesCues: writesCues)
       } else {
         let asset = try await mapErrors(
           to: { CommandFailure(.document, "\($0)") }, AssetFile.asset(file, configuration.contents).get)
-        images = LocalImages(edit: nil, assets: [asset], request: request, output: output)
+        images = LocalImages(edit: nil, assets: [asset], request: request, output: output, writesCues: writesCues)
       }
       let problems = found
       let run = { @Sendable in try await images.run(configuration, found: problems) }
@@ -182,6 +201,7 @@ struct ImageCommand: AsyncParsableCommand {
     }
     if let sheet = result.sheet, let path = sheet.path, let size = sheet.picture.size {
       try Console.print("\(path): \(size.width)x\(size.height)")
+      if let cues = result.cues { try Console.print("\(cues.path): \(cues.count) \(cues.count == 1 ? "cue" : "cues")") }
     }
   }
 
@@ -247,13 +267,18 @@ struct ImageCommand: AsyncParsableCommand {
     let hasTimes = Setting.flag(times, "SHEAF_TIMES")
     guard let text = Setting.text(sheet, "SHEAF_SHEET") else {
       if hasTimes { throw ValidationError("--times is for a contact sheet: give --sheet too") }
+      if Setting.text(gap, "SHEAF_GAP") != nil {
+        throw ValidationError("--gap is for a contact sheet: give --sheet too")
+      }
       return nil
     }
     let most = ImageRequest.Sheet.most
     guard let (columns, rows) = Self.pair(text), columns <= most, rows <= most else {
       throw ValidationError("--sheet \(text) is no contact sheet; write columns and rows, 1 to \(most), such as 4x3")
     }
-    return ImageRequest.Sheet(columns: columns, rows: rows, hasTimes: hasTimes)
+    let gaps = Int64(ImageGrid.gaps.lowerBound)...Int64(ImageGrid.gaps.upperBound)
+    let gap = try Setting.number(gap, "--gap", "SHEAF_GAP", in: gaps)
+    return ImageRequest.Sheet(columns: columns, rows: rows, hasTimes: hasTimes, gap: gap.map { Int($0) })
   }
 
   private func timesOption(_ sheet: ImageRequest.Sheet?) throws -> ImageRequest.Times {

@@ -54,6 +54,9 @@ struct DocumentMutator {
     "#FFFFFF80", "#ffffffff", "#gggggg", "50%", "-5%", "-0%", "0%", "0.0%", "5%%", "1e1%", "2000%", "-6dB", "+3 dB",
     "-inf dB", "dB", "6 db", "6db ", "30000/1001", "1/3", "-1/3", "", "end", "center", "auto", "eng", "engl",
     "dissolve",
+    "end-2", "end-2..end", "end+90f", "end--1", "end+", "end-2+1", "4+end", "clip:a.end", "clip:a-b.start-1/2",
+    "clip:a", "clip:a.middle", "clip:a-1.end", "clip:ä.start..clip:ä.end", "clip:a.end+1:00", "marker:b", "marker:b-1",
+    "marker:", "marker:1", "marker:b.c", "0..marker:b", "marker:b+99999999999999999999f", "a-b", "a-1", "b-",
     "luma", "custom", "4.1", "4.0", "4", "a\u{0}b", "..", ".hidden", "a/b", "name.mp4",
   ]
 

@@ -27,6 +27,7 @@ struct ImageTests {
       var file: String?
       var width: Int?
       var height: Int?
+      var cues: String?
     }
 
     var pictures: [Picture]
@@ -279,6 +280,60 @@ struct ImageTests {
     #expect(try pixels(labelled, as: "crop=160:9:168:179") != pixels(sheet, as: "crop=160:9:168:179"))
   }
 
+  /// The cues of a WebVTT file as ffmpeg reads them: when each starts and ends, in milliseconds, and its text.
+  private func cues(_ path: String) throws -> [String] {
+    let subrip = String(
+      decoding: try Tool.run("ffmpeg", ["-v", "error", "-i", path, "-f", "srt", "-"]).output, as: UTF8.self)
+    return subrip.split(separator: "\n\n").map { $0.split(separator: "\n").dropFirst().joined(separator: " ") }
+  }
+
+  @Test func `a contact sheet has cues for the time line of a player`() async throws {
+    defer { files.remove() }
+    let film = files.path("film.mkv")
+    // Each second has a colour of its own.
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "color=size=64x48:rate=25:duration=7,format=rgb24,geq=r='30*floor(T)':g=100:b=0", "-c:v",
+      "ffv1", "-pix_fmt", "bgr0", film)
+    let sheet = files.path("a sheet.png")
+    let (report, _) = try await image(film, "--sheet", "3x2", "--gap", "0", "--vtt", "-o", sheet)
+    #expect(report.sheet?.width == 3 * 64 && report.sheet?.height == 2 * 48)
+    #expect(report.sheet?.cues == files.path("a sheet.vtt"))
+    // Six equal parts of 7 s, to the nearest millisecond.
+    #expect(
+      try cues(files.path("a sheet.vtt")) == [
+        "00:00:00,000 --> 00:00:01,167 a%20sheet.png#xywh=0,0,64,48",
+        "00:00:01,167 --> 00:00:02,333 a%20sheet.png#xywh=64,0,64,48",
+        "00:00:02,333 --> 00:00:03,500 a%20sheet.png#xywh=128,0,64,48",
+        "00:00:03,500 --> 00:00:04,667 a%20sheet.png#xywh=0,48,64,48",
+        "00:00:04,667 --> 00:00:05,833 a%20sheet.png#xywh=64,48,64,48",
+        "00:00:05,833 --> 00:00:07,000 a%20sheet.png#xywh=128,48,64,48",
+      ])
+    // The rectangle of a cue has the picture of its time.
+    let (made, due) = (try pixels(sheet, as: "crop=64:48:64:48"), try pixels(film, frame: 131, as: Self.toRGB))
+    let next = try pixels(sheet, as: "crop=64:48:128:48")
+    #expect(made == due && made != next)
+
+    let spaced = files.path("spaced.png")
+    let (other, _) = try await image(
+      film, "--every", "2", "--sheet", "3x2", "--gap", "10", "--vtt", "-o", spaced)
+    #expect(other.sheet?.width == 3 * 74 + 10 && other.sheet?.height == 2 * 58 + 10)
+    #expect(
+      try cues(files.path("spaced.vtt")) == [
+        "00:00:00,000 --> 00:00:02,000 spaced.png#xywh=10,10,64,48",
+        "00:00:02,000 --> 00:00:04,000 spaced.png#xywh=84,10,64,48",
+        "00:00:04,000 --> 00:00:06,000 spaced.png#xywh=158,10,64,48",
+        "00:00:06,000 --> 00:00:07,000 spaced.png#xywh=10,68,64,48",
+      ])
+    #expect(try pixels(spaced, as: "crop=64:48:84:10") == pixels(film, frame: 50, as: Self.toRGB))
+    // Times in any order; one outside the film has no cue.
+    _ = try await image(film, "--at", "5,1/2,90", "--sheet", "3x1", "--vtt", "-o", spaced)
+    #expect(
+      try cues(files.path("spaced.vtt")) == [
+        "00:00:00,000 --> 00:00:05,000 spaced.png#xywh=72,4,64,48",
+        "00:00:05,000 --> 00:00:07,000 spaced.png#xywh=4,4,64,48",
+      ])
+  }
+
   @Test func `each picture of a damaged frame is damaged`() async throws {
     defer { files.remove() }
     let movie = files.path("movie.mp4")
@@ -330,6 +385,9 @@ struct ImageTests {
     (["--count", "5", "--sheet", "2x2"], "x.png", 65, "5 pictures do not fit a contact sheet of 2x2"),
     (["--at", "0,1,2,3,4", "--sheet", "2x2"], "x.png", 65, "5 pictures do not fit a contact sheet of 2x2"),
     (["--at", "1", "--format", "png"], "x.jpg", 64, "selects jpeg, and --format png"),
+    (["--at", "1", "--gap", "3"], "x.png", 64, "--gap is for a contact sheet"),
+    (["--at", "1", "--vtt"], "x.png", 64, "--vtt is for a contact sheet"),
+    (["--sheet", "2x2", "--gap", "257"], "x.png", 64, "257"),
     (["--at", "1", "--size", "0x5"], "new/", 64, "is no size"), (["--at", "1"], "x.gif", 64, "selects no format"),
   ])
   func `a wrong request is refused`(options: [String], name: String, status: Int32, message: String) async throws {

@@ -22,6 +22,8 @@ struct ImageTasks: Sendable {
   /// By digest.
   private let files: [String: Content]
   private let title: String
+  /// Of what is shown. Nil: a still.
+  private let duration: MediaTime?
 
   /// Plans the pictures of a film, or, if the request has no document, of its one asset. Throws `DocumentError` with
   /// everything that is wrong, or `PlanError`.
@@ -47,7 +49,8 @@ struct ImageTasks: Sendable {
         let rate = try video.nominalFrameRate.exact
         return video.isStill || rate == .zero ? nil : try MediaTime(Rational.one / rate)
       }
-      times = try images.times(duration: video.isStill ? nil : track.range.end, frameDuration: frame, &problems)
+      duration = video.isStill ? nil : track.range.end
+      times = try images.times(duration: duration, frameDuration: frame, &problems)
       let tolerance = images.tolerance(frameDuration: frame, &problems)
       images.check(size, count: times.count, &problems)
       guard problems.isEmpty else { throw DocumentError(problems: problems) }
@@ -59,7 +62,8 @@ struct ImageTasks: Sendable {
       title = "pictures of the film"
       size = edit.videoComposition.renderSize
       let frame = edit.videoComposition.frameDuration
-      times = try images.times(duration: edit.composition.duration, frameDuration: frame, &problems)
+      duration = edit.composition.duration
+      times = try images.times(duration: duration, frameDuration: frame, &problems)
       let tolerance = images.tolerance(frameDuration: frame, &problems)
       images.check(size, count: times.count, &problems)
       guard problems.isEmpty else { throw DocumentError(problems: problems) }
@@ -81,7 +85,7 @@ struct ImageTasks: Sendable {
     let parts = plan.parts.map(\.part)
     if parts.isEmpty { return [] }
     let output = ImageOutput(format: request.format, quality: request.quality, box: request.box)
-    let sheet = request.sheet.map { ImageSheet(columns: $0.columns, rows: $0.rows) }
+    let sheet = request.sheet.map { ImageSheet(columns: $0.columns, rows: $0.rows, gap: $0.gap) }
     let groups = sheet == nil ? parts.map { [$0] } : [parts]
     return try groups.map { parts in
       let task = ImageTask(parts: parts, output: output, sheet: sheet)
@@ -101,6 +105,8 @@ struct ImageTasks: Sendable {
   ///   - results: By task: its result, or why it has none.
   func reply(_ results: [Result<Content, ImageFailure>], store: ContentStore) throws -> ImageReply {
     var reply = ImageReply(pictures: times.map { ImageReply.Picture(requested: .init($0)) })
+    // Of what is shown it is numeric.
+    reply.duration = duration.flatMap { try? $0.exact }.map { ImageReply.Time($0) }
     for (number, error) in plan.errors { reply.pictures[number].error = error }
     let clocks = Dictionary(
       plan.parts.flatMap { part in part.part.pictures.map { ($0.number, part) } },
@@ -279,6 +285,14 @@ extension ImageRequest {
           Problem(pointer: "", message: "a contact sheet has 1 to \(Sheet.most) columns and 1 to \(Sheet.most) rows"))
         return
       }
+      let gaps = ImageGrid.gaps
+      guard gaps.contains(sheet.grid.gap) else {
+        problems.append(
+          Problem(
+            pointer: "",
+            message: "the pictures of a contact sheet are \(gaps.lowerBound) to \(gaps.upperBound) pixels apart"))
+        return
+      }
       if count > sheet.columns * sheet.rows {
         problems.append(
           Problem(
@@ -287,7 +301,7 @@ extension ImageRequest {
               + "pictures, or a larger sheet"))
       }
       what = "a contact sheet"
-      size = ImageSheet(columns: sheet.columns, rows: sheet.rows).size(cell: size)
+      size = sheet.grid.size(cell: size)
     }
     let most = format.largestSide
     if size.width > most || size.height > most || size.width * size.height > PixelSize.largestArea {

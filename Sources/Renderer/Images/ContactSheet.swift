@@ -8,14 +8,16 @@ final class ContactSheet {
   /// Packed RGB.
   let format: FrameFormat
   let colour = ColourTags(isFullRange: true)
-  private let grid: ImageSheet
+  private let grid: ImageGrid
   private let cell: PixelSize
   private let canvas: Frame
 
-  init(_ grid: ImageSheet, cell: PixelSize) throws(RenderError) {
+  init(_ grid: ImageGrid, cell: PixelSize) throws(RenderError) {
     self.grid = grid
     self.cell = cell
-    guard (1...ImageSheet.most).contains(grid.columns), (1...ImageSheet.most).contains(grid.rows) else {
+    guard (1...ImageSheet.most).contains(grid.columns), (1...ImageSheet.most).contains(grid.rows),
+      ImageGrid.gaps.contains(grid.gap)
+    else {
       throw RenderError(.task, "a contact sheet of \(grid.columns)x\(grid.rows) pictures")
     }
     size = grid.size(cell: cell)
@@ -40,8 +42,7 @@ final class ContactSheet {
       throw RenderError(.task, "a picture of \(picture.size.width)x\(picture.size.height) for a contact sheet")
     }
     guard (0..<(grid.columns * grid.rows)).contains(number) else { return }
-    let x = ImageSheet.gap + number % grid.columns * (cell.width + ImageSheet.gap)
-    let y = ImageSheet.gap + number / grid.columns * (cell.height + ImageSheet.gap)
+    let (x, y) = grid.corner(of: number, cell: cell)
     let (to, from) = (canvas.stride(ofPlane: 0), picture.stride(ofPlane: 0))
     canvas.withMutablePlane(0) { target in
       picture.withPlane(0) { source in

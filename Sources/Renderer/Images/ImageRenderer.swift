@@ -116,7 +116,7 @@ package final class ImageRenderer {
 
   // MARK: Writing
 
-  private func contactSheet(_ grid: ImageSheet, cell: PixelSize) throws(RenderError) -> ContactSheet {
+  private func contactSheet(_ grid: ImageGrid, cell: PixelSize) throws(RenderError) -> ContactSheet {
     if let sheet { return sheet }
     let made = try ContactSheet(grid, cell: cell)
     sheet = made
@@ -134,7 +134,7 @@ package final class ImageRenderer {
       made.place = shown.place
       made.isDamaged = shown.isDamaged ? true : nil
       made.size = fitter.size
-      if let grid = task.sheet {
+      if let grid = task.sheet?.grid {
         let sheet = try contactSheet(grid, cell: fitter.size)
         let picture = try fitter.picture(shown.frame, format: sheet.format, colour: sheet.colour)
         try sheet.draw(picture, at: planned.number, label: planned.label)

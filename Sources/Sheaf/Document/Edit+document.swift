@@ -59,6 +59,7 @@ extension Edit {
     self.init()
     assets = document.assets
     unconverted.schema = document.schema
+    unconverted.markers = document.markers
     read(document.tracks, descriptions)
     if let mix = AudioMix(document.audioMix) { audioMix = mix } else { unconverted.audioMix = document.audioMix }
     if let video = VideoComposition(document.videoComposition, fonts: Set(document.assets.keys)) {
