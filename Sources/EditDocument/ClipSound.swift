@@ -93,7 +93,9 @@ extension Lowering {
     case .constant(let volume):
       clip.volume = exact(at: pointer.key("volume")) { () throws(TimeError) in try RampList.constant(volume) }
     case .ramps(let written):
-      clip.volume = timeline(written, on: own).flatMap { rampList($0, opacity: 1, within: clip.target, owner: "the clip") }
+      clip.volume = timeline(written, on: own).flatMap {
+        rampList($0, opacity: 1, within: clip.target, owner: "the clip")
+      }
     }
   }
 

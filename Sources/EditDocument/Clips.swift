@@ -64,6 +64,8 @@ struct ClipEntry: Sendable {
     "rotate": "did you mean 'transform', {\"rotate\": 90}?", "rotation": "did you mean 'transform', {\"rotate\": 90}?",
     "blend": "did you mean 'blendMode'?", "radius": "did you mean 'cornerRadius'?",
     "borderRadius": "did you mean 'cornerRadius'?", "dropShadow": "did you mean 'shadow'?",
+    "id": "did you mean 'name'?", "label": "did you mean 'name'?",
+    "ripple": "a clip without 'at' follows the one before it, and one with \"at\": \"clip:NAME.end\" follows that clip",
   ]
 
   /// The slowest and the fastest speed of a clip: a hundredth and a hundred times its own.

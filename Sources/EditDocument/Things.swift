@@ -71,8 +71,8 @@ extension DocumentReader {
     }
   }
 
-  /// Whether a time's scope allows its origins. If it does, they are looked up when all names are known; if not, it is a
-  /// problem.
+  /// Whether a time's scope allows its origins. If it does, they are looked up when all names are known; if not, it is
+  /// a problem.
   mutating func use(_ origins: [Document.Time.Origin?], _ scope: TimeScope, at value: JSONValue) -> Bool {
     for case let origin? in origins {
       guard scope.allows(origin) else {

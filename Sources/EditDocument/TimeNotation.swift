@@ -14,7 +14,8 @@ extension Document {
 
     public init(_ time: MediaTime) { self = .seconds(time) }
 
-    /// Reads `5`, `1.5`, `7/30`, `90f`, `1:02.5`, `end-2` or `clip:intro.end`. Nil: the text is no time, or one that cannot be kept exactly.
+    /// Reads `5`, `1.5`, `7/30`, `90f`, `1:02.5`, `end-2` or `clip:intro.end`. Nil: the text is no time, or one that
+    /// cannot be kept exactly.
     public init?(_ notation: String) {
       guard let time = try? Self(text: notation) else { return nil }  // The caller reports that it is not a time.
       self = time

@@ -285,6 +285,12 @@ import Testing
         .contains(#"write "clip:a.start..clip:a.end""#))
   }
 
+  @Test func `what makes clips follow each other elsewhere has a hint`() throws {
+    let found = try messages(text(a: #"{"asset": "v", "id": "a", "ripple": true}"#))
+    #expect(found.contains { $0.contains("unknown key 'id' (did you mean 'name'?)") })
+    #expect(found.contains { $0.contains(#"unknown key 'ripple' (a clip without 'at' follows"#) })
+  }
+
   @Test func `a range that ends before it starts as the film is now is a problem`() throws {
     #expect(
       try messages(text(#""videoComposition": {"overlays": [{"text": "A", "over": "end-2..5"}]}"#))

@@ -196,6 +196,38 @@ struct SegmentContentTests {
     }
   }
 
+  /// The noise of a frame is made from the time since then, which is the same however the film is cut.
+  @Test func `grain begins with its clip in each task`() throws {
+    let (start, length) = (MediaTime(value: 5, timescale: 7), MediaTime(seconds: 9))
+    let clip = Synthetic.clip(
+      "a", use: try MediaTimeRange(start: .zero, duration: length),
+      at: try MediaTimeRange(start: start, duration: length))
+    func grain(_ time: MediaTime) throws -> [Filter<RampList>] {
+      [.grain(amount: try .constant(0.1), size: try .constant(2), seed: .one, time: time)]
+    }
+    var layer = TrackLayer(track: "A")
+    layer.filters = try grain(start)
+    var edit = try Synthetic.edit(
+      tracks: [CompositionTrack(id: "A", type: .video, clips: [clip])], layers: [.track(layer)])
+    edit.videoComposition.filters = try grain(.zero)
+    for seconds in [2, 3] {
+      let segments = try RenderPlanner.plan(
+        edit, assets: Synthetic.assets(["a": Synthetic.film(frames: 600)]),
+        segmentDuration: MediaTime(seconds: Int64(seconds))
+      ).segments
+      #expect(segments.count > 2)
+      for segment in segments {
+        let begin = try edit.videoComposition.frameDuration * Rational(segment.frames.lowerBound)
+        let (ofFilm, ofClip) = (try .zero - begin, try start - begin)
+        #expect(segment.task.filters?.map(\.extra.time) == [ofFilm])
+        for case .clip(let shown) in segment.task.spans.flatMap(\.layers) {
+          #expect(shown.filters?.map(\.extra.time) == [ofClip])
+        }
+      }
+      #expect(segments.contains { $0.task.spans.contains { !$0.layers.isEmpty } })
+    }
+  }
+
   private func compare(
     _ frame: Int, of segment: Segment, with edit: Edit, _ assets: [AssetID: PlannedAsset]
   ) throws {
