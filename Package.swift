@@ -220,7 +220,8 @@ let package = Package(
     .executableTarget(
       name: "FrameLoad",
       dependencies: [
-        "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "SystemSupport", argumentParser,
+        "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "EditDocument", "SystemSupport",
+        argumentParser,
       ],
       path: "Benchmarks/FrameLoad", swiftSettings: strict),
 

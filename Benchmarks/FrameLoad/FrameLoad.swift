@@ -1,5 +1,6 @@
 import ArgumentParser
 import CompositionModel
+import EditDocument
 import FoundationEssentials
 import Glibc
 import Media

@@ -45,7 +45,7 @@ final class LayerDecorator {
       kept = (key, parts)
     }
     if let border = parts.border { drawn = try border.over(drawn) }
-    if let cut = parts.cut { drawn = try drawn.multiplied(by: cut) }
+    if let cut = parts.cut { drawn = try drawn.multiplied(by: cut, format.cell) }
     if let shadow = parts.shadow { return try drawn.over(shadow) }
     guard !isOpaque, let style = decoration.shadow,
       let shadow = try shadow(

@@ -33,7 +33,7 @@ extension PicturePlacer {
     guard let coverage = try coverage(of: mask, placement, in: picture.rect) else {
       return try BlendPicture(rect: picture.rect, cell: cell)
     }
-    return try picture.multiplied(by: coverage)
+    return try picture.multiplied(by: coverage, cell)
   }
 
   /// The coverage of a mask in a rectangle of the film. Nil if the mask has no area there.
@@ -60,7 +60,8 @@ extension PicturePlacer {
 
 extension BlendPicture {
   /// The picture with its coverage multiplied by that of each pixel of `rect`, in 1/16384.
-  func multiplied(by factors: SampleStorage) throws(RenderError) -> BlendPicture {
+  /// - Parameter cell: With the place of the film's chroma.
+  func multiplied(by factors: SampleStorage, _ cell: ChromaCell) throws(RenderError) -> BlendPicture {
     let multiplied = try BlendPicture(rect: rect, cell: cell)
     let (width, height) = (rect.size.width, rect.size.height)
     let chroma = rect(of: .cb).size
