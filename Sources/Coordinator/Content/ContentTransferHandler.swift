@@ -140,7 +140,7 @@ actor ContentTransferHandler {
     try await connection.send(content: length) {
       var reply = Sheaf_ContentData.with { $0.request = read.request }
       do {
-        reply.data = try await data(read, of: digest, length, verifying)
+        reply.data = try await presentData(read, of: digest, length, verifying)
         sent(reply.data.count)
       } catch let error as ContentStoreError where error.code != .unverified {
         let error = try await explained(error)
@@ -149,6 +149,20 @@ actor ContentTransferHandler {
       }
       unansweredReads -= 1
       return .contentData(reply)
+    }
+  }
+
+  /// Content that is missing is looked for once more after the store was seen to be there: it may have been away at the
+  /// first time, and have come back before anybody asked why.
+  private func presentData(
+    _ read: Sheaf_ReadContent, of digest: SHA256Digest, _ length: Int, _ verifying: Bool
+  ) async throws -> Data {
+    do {
+      return try await data(read, of: digest, length, verifying)
+    } catch let error as ContentStoreError where error.code == .missing {
+      let error = try await explained(error)
+      guard error.code == .missing else { throw error }
+      return try await data(read, of: digest, length, verifying)
     }
   }
 
