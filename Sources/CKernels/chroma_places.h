@@ -50,4 +50,7 @@ static inline void interpolate_row(
   }
 }
 
+// The samples of a plane that is 2^shift times smaller along one side, of which the last may have a part of its own.
+static inline int shifted_up(int length, int shift) { return (length + (1 << shift) - 1) >> shift; }
+
 #endif

@@ -92,11 +92,18 @@ extension DocumentReader {
   }
 
   /// One number from beginning to end, or ramps.
-  mutating func level(_ value: JSONValue, of quantity: RampQuantity) -> Document.Level? {
+  mutating func level(
+    _ value: JSONValue, of quantity: RampQuantity, _ table: ObjectTable, _ scope: TimeScope
+  ) -> Document.Level? {
     switch value.content {
     case .number, .string: number(value, of: quantity).map { .constant($0) }
-    default: .ramps(ramps(value, of: quantity, quantity.hasDecibels ? RampTables.volume : RampTables.pan, .film))
+    default: .ramps(ramps(value, of: quantity, table, scope))
     }
+  }
+
+  /// The same of a track, on the film's timeline.
+  mutating func level(_ value: JSONValue, of quantity: RampQuantity) -> Document.Level? {
+    level(value, of: quantity, quantity.hasDecibels ? RampTables.volume : RampTables.pan, .film)
   }
 
   /// Ramps of which each changes the volume, the pan, or both.

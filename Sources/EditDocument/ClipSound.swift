@@ -52,14 +52,6 @@ extension DocumentReader {
       (clip.track, clip.language) = (nil, nil)
     }
   }
-
-  /// A number, or ramps of `value` on the clip's own time.
-  mutating func clipPan(_ value: JSONValue) -> Document.Level? {
-    if case .array = value.content {
-      return .ramps(ramps(value, of: .value(RampQuantity.pan.range), RampTables.value, .own))
-    }
-    return number(value, in: RampQuantity.pan.range).map { .constant($0) }
-  }
 }
 
 extension Lowering {

@@ -21,7 +21,8 @@ public enum DocumentSchema {
       VideoCompositionKeys.table, FilmColourKeys.table, TransitionKeys.table, CompositorKeys.table,
       InstructionKeys.table, LayerKeys.table, OverlayKeys.imageTable, OverlayKeys.videoTable, OverlayKeys.textTable,
       OutlineKeys.table, ShadowKeys.table, BorderKeys.table, BoxKeys.table, TrackTextKeys.table, NumberTrackKeys.table,
-      AudioMixKeys.trackTable, RampTables.volume, RampTables.pan, RampTables.mix, DuckKeys.table, LoudnessKeys.table,
+      AudioMixKeys.trackTable, RampTables.volume, RampTables.clipVolume, RampTables.pan, RampTables.mix, DuckKeys.table,
+      LoudnessKeys.table,
     ] + AudioFilterKind.allCases.compactMap { AudioFilterTables.tables[$0] } + [
       ParameterKeys.table, CaptionKeys.table, ExportKeys.table, VideoKeys.table, VideoKeys.shared, AudioKeys.table,
       AudioKeys.shared,

@@ -122,16 +122,19 @@ extension Lowering {
   /// - Parameter geometry: The geometry of the picture. A matrix is scaled itself, and lengths are in the picture's own
   ///   pixels then.
   func scaled(_ filters: [Filter<RampList>]?, _ geometry: LayerGeometry? = nil) -> [Filter<RampList>]? {
-    if case .matrix? = geometry?.transform { return filters }
-    return scale == .one ? filters : filters?.map { $0.scaled(by: scale.approximate) }
+    lengthScale(geometry).map { scale in filters?.map { $0.scaled(by: scale) } } ?? filters
   }
 
   /// What is drawn around a picture, in the film's own size.
   func scaled(_ decoration: LayerDecoration?, _ geometry: LayerGeometry?) -> LayerDecoration? {
-    guard scale != .one else { return decoration }
-    let scale = scale.approximate
-    let isByMatrix = if case .matrix? = geometry?.transform { true } else { false }
-    return decoration?.scaled(by: scale, lengths: isByMatrix ? 1 : scale)
+    scale == .one ? decoration : decoration?.scaled(by: scale.approximate, lengths: lengthScale(geometry) ?? 1)
+  }
+
+  /// What lengths are multiplied with that are in pixels of the film. Nil: nothing; with a matrix they are in pixels of
+  /// the picture.
+  private func lengthScale(_ geometry: LayerGeometry?) -> Double? {
+    if case .matrix? = geometry?.transform { return nil }
+    return scale == .one ? nil : scale.approximate
   }
 
   /// Reports the fit `blur` of an asset with transparency.

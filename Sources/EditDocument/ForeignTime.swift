@@ -18,7 +18,7 @@ enum ForeignTime {
     if text == "start" || text.hasPrefix("start+") { return "a timeline starts at 0" }
     if let name = clipName(text) { return "write \"clip:\(name).start\" or \"clip:\(name).end\"" }
     let written = "clip:\(text)"
-    return (try? Document.Time(text: written)) == nil ? nil : "write \"\(written)\""
+    return Document.Time(written) == nil ? nil : "write \"\(written)\""
   }
 
   /// The name in `clip:intro`.

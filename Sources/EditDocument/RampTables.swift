@@ -20,6 +20,8 @@ enum RampTables {
   /// Of a parameter of a filter.
   static let parameter = numbers("parameterRamp", .value(-1...1), ["type": "number"], .signed, values)
   static let volume = numbers("volumeRamp", .volume, volumes, .film)
+  /// Of the volume of a clip, on its own time.
+  static let clipVolume = numbers("clipVolumeRamp", .volume, volumes, .own)
   static let pan = numbers("panRamp", .pan, .number(RampQuantity.pan.range), .film)
   /// Of the volume, the pan, or both.
   static let mix: ObjectTable = {

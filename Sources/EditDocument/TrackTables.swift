@@ -134,9 +134,9 @@ enum ClipKeys {
       "a volume, or ramps of `volume`",
       .any(
         Form<Double>.volume(RampQuantity.volume.range).schema,
-        ["type": "array", "items": RampTables.volume.reference]),
+        ["type": "array", "items": RampTables.clipVolume.reference]),
       write: RampQuantity.volume.written
-    ) { $0.level($1, of: .volume) }, default: "1", kinds: ["sound"],
+    ) { $0.level($1, of: .volume, RampTables.clipVolume, .own) }, default: "1", kinds: ["sound"],
     "that of its sound, by which that of its track is multiplied; see [audioMix](#audiomix). Ramps are on the clip's "
       + "own time, and before the first it is 1")
   static let pitch = Key(
@@ -159,7 +159,7 @@ enum ClipKeys {
       "-1 to 1, or ramps of `value`",
       .any(.number(RampQuantity.pan.range), RampTables.list(RampTables.value, in: RampQuantity.pan.range)),
       write: RampQuantity.value(RampQuantity.pan.range).written
-    ) { $0.clipPan($1) }, default: "0", kinds: ["sound"],
+    ) { $0.level($1, of: .value(RampQuantity.pan.range), RampTables.value, .own) }, default: "0", kinds: ["sound"],
     "where its sound is, from left to right; see [audioMix](#audiomix). Ramps are on the clip's own time: "
       + "`[{ \"over\": \"0..2\", \"value\": [-1, 1] }]`")
   static let audioFilters = Key(

@@ -62,9 +62,8 @@ struct SpriteCues {
   }
 
   private static func exact(_ time: ImageReply.Time) throws(CommandFailure) -> Rational {
-    let read = MediaTime(notation: time.exact).flatMap { try? $0.exact }
-    if let read { return read }
-    throw failure(.overflow)
+    guard let read = MediaTime(notation: time.exact) else { throw failure(.overflow) }
+    do { return try read.exact } catch { throw failure(error) }
   }
 
   private static func milliseconds(_ time: Rational) throws(CommandFailure) -> Int128 {

@@ -79,7 +79,7 @@ import Testing
 
   @Test func `the volume of a clip is on its own time`() throws {
     let edit = try edit(
-      #"{"asset": "s", "use": "0..2"}, {"asset": "s", "use": "4..6", "volume": "-20dB"}, {"asset": "s", "use": "6..9", "volume": [{"over": "1..2", "volume": [1, 0.31]}]}"#,
+      #"{"asset": "s", "use": "0..2"}, {"asset": "s", "use": "4..6", "volume": "-20dB"}, {"asset": "s", "use": "6..9", "volume": [{"over": "1..end-1", "volume": [1, 0.31]}]}"#,
       type: "audio")
     let volumes = edit.composition.track("A")?.clips.map(\.volume)
     #expect(

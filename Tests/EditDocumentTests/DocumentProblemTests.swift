@@ -151,6 +151,13 @@ private func instructions(_ instructions: String) -> String {
       documentText(
         tracks: #"[{"type": "audio", "clips": [{"asset": "s", "use": "0..3", "volume": [{"at": 4, "volume": 1}]}]}]"#),
       "/tracks/0/clips/0/volume/0", "goes beyond the clip"),
+    Wrong(
+      documentText(
+        tracks: #"""
+          [{"type": "audio",
+            "clips": [{"asset": "s", "use": "0..3", "name": "a", "volume": [{"at": "clip:a.start", "volume": 1}]}]}]
+          """#),
+      "/tracks/0/clips/0/volume/0/at", "'clip:a.start'", "counts from 0, or from the end"),
     Wrong(clips(#"{"asset": "v", "zoom": 2}"#), "/tracks/0/clips/0/zoom", "unknown key 'zoom'; the keys of a clip"),
     Wrong(clips(#"{"asset": "v", "until": 3, "duration": 4}"#), "/tracks/0/clips/0/until", "not both"),
     Wrong(

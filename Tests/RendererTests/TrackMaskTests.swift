@@ -52,12 +52,7 @@ import Testing
         renderSize: size, frameDuration: frameDuration,
         instructions: [Instruction(over: try range(0..<30), background: .black, layers: [.track(layer)])]),
       audioMix: AudioMix(),
-      export: ExportSettings(
-        path: "a.mov", container: .mov,
-        video: VideoSettings(
-          codec: .ffv1, rateControl: .lossless, preset: nil, profile: nil, keyframeInterval: 30,
-          pixelFormat: .yuv444p, colour: ColourTags(matrix: "bt709")),
-        audio: nil))
+      export: .losslessPictures)
   }
 
   @Test(arguments: [false, true])

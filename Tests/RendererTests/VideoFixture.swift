@@ -169,3 +169,13 @@ struct PackedFrame {
     return Int(bytes[start + y * width + x])
   }
 }
+
+extension ExportSettings {
+  /// Of edits whose pictures are compared: 8 bits, without subsampling and without loss.
+  static let losslessPictures = ExportSettings(
+    path: "a.mov", container: .mov,
+    video: VideoSettings(
+      codec: .ffv1, rateControl: .lossless, preset: nil, profile: nil, keyframeInterval: 30, pixelFormat: .yuv444p,
+      colour: ColourTags(matrix: "bt709")),
+    audio: nil)
+}

@@ -18,7 +18,7 @@ struct LostConnectionTests {
 
   @Test
   func `a task that waits for bytes goes on when the connection is back`() async throws {
-    let agent = try RunningAgent(try await coordinator.start())
+    let agent = try await start()
     try await startHeldTask()
     try await reconnect()
     await coordinator.releaseReads()
@@ -34,7 +34,7 @@ struct LostConnectionTests {
 
   @Test
   func `a task whose lease is gone when the connection is back ends without a message`() async throws {
-    let agent = try RunningAgent(try await coordinator.start())
+    let agent = try await start()
     try await startHeldTask()
     await coordinator.cancel(.task(epoch: 1))
     try await reconnect()
@@ -48,7 +48,7 @@ struct LostConnectionTests {
 
   @Test
   func `an upload begins again when the connection is back`() async throws {
-    let agent = try RunningAgent(try await coordinator.start())
+    let agent = try await start()
     await coordinator.holdUploads(true)
     await coordinator.awaitConnection()
     let input = await coordinator.serve(film)
@@ -64,7 +64,7 @@ struct LostConnectionTests {
 
   @Test
   func `a result and a failure that were not answered are sent again`() async throws {
-    let agent = try RunningAgent(try await coordinator.start(), slots: 2)
+    let agent = try await start(slots: 2)
     await coordinator.holdFailures(true)
     await coordinator.awaitConnection()
     let input = await coordinator.serve(film)
@@ -86,7 +86,7 @@ struct LostConnectionTests {
   @Test
   func `a task goes on while a coordinator that shuts down refuses its worker`() async throws {
     // A try that a busy machine does not finish would be one more.
-    let agent = try RunningAgent(try await coordinator.start(), longestConnecting: .seconds(600))
+    let agent = try await start()
     try await startHeldTask()
     await coordinator.refuse(3)
     await coordinator.releaseReads()
@@ -98,13 +98,19 @@ struct LostConnectionTests {
 
   @Test
   func `a result that the coordinator cannot take is kept and sent again`() async throws {
-    let agent = try RunningAgent(try await coordinator.start())
+    let agent = try await start()
     await coordinator.postponeUploads(2)
     await coordinator.awaitConnection()
     try await coordinator.send(.grant(.probe(await coordinator.serve(film), film)))
     for _ in 1...3 { _ = try await coordinator.next { if case .uploadBegin = $0 { true } else { false } } }
     guard case .publish = try await result() else { throw Unexpected(try await result()) }
     try await leave(agent)
+  }
+
+  /// An agent that gives up no try to connect: on a busy machine an answer takes longer than the two seconds for which
+  /// one that holds leases would wait, and the next try would be another session.
+  private func start(slots: Int = 1) async throws -> RunningAgent {
+    try RunningAgent(try await coordinator.start(), slots: slots, longestConnecting: .seconds(600))
   }
 
   /// Grants a task whose film does not come, and returns when its process has asked for it.

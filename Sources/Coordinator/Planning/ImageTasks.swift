@@ -105,8 +105,7 @@ struct ImageTasks: Sendable {
   ///   - results: By task: its result, or why it has none.
   func reply(_ results: [Result<Content, ImageFailure>], store: ContentStore) throws -> ImageReply {
     var reply = ImageReply(pictures: times.map { ImageReply.Picture(requested: .init($0)) })
-    // Of what is shown it is numeric.
-    reply.duration = duration.flatMap { try? $0.exact }.map { ImageReply.Time($0) }
+    reply.duration = try duration.map { ImageReply.Time(try $0.exact) }
     for (number, error) in plan.errors { reply.pictures[number].error = error }
     let clocks = Dictionary(
       plan.parts.flatMap { part in part.part.pictures.map { ($0.number, part) } },

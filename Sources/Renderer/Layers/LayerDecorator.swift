@@ -65,7 +65,9 @@ final class LayerDecorator {
     let seen = outline.corners(inset: 0, radius: radius)
     if let border = decoration.border {
       let inner = try Shape(outline.corners(inset: border.width, radius: radius - border.width), in: rect).plane()
-      for index in 0..<(rect.size.width * rect.size.height) { inner.base[index] = 16384 - inner.base[index] }
+      for index in 0..<(rect.size.width * rect.size.height) {
+        inner.base[index] = UInt16(Weight.one) - inner.base[index]
+      }
       parts.border = try painted(CoverageMask(inner, rect.size), border.color, in: rect)
       // The border has the picture's edges too, so those of both are cut together.
       parts.cut = try Shape(seen, in: rect).plane()
@@ -174,7 +176,7 @@ extension Shape {
         }
       }
       edge(span.start..<span.inner_start)
-      for x in span.inner_start..<span.inner_end { row[Int(x)] = 16384 }
+      for x in span.inner_start..<span.inner_end { row[Int(x)] = UInt16(Weight.one) }
       edge(span.inner_end..<span.end)
     }
     return plane
