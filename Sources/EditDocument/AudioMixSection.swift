@@ -181,6 +181,11 @@ extension DocumentReader {
   }
 }
 
+extension AudioMixEntry {
+  /// The tracks that the mix names.
+  var names: Set<TrackID> { Set(tracks.map(\.track) + tracks.compactMap { $0.ducking?.under }) }
+}
+
 extension Lowering {
   /// The mix on the composition's timeline.
   mutating func lowerAudioMix() -> AudioMix {
@@ -195,7 +200,7 @@ extension Lowering {
       if !entry.filters.isEmpty { mix.filters[entry.track] = entry.filters.map(\.effect) }
       mix.ducking[entry.track] = entry.ducking
     }
-    for track in tracks where !track.transitions.isEmpty && (track.entry.type == .audio || track.entry.hasSound) {
+    for track in tracks where !track.transitions.isEmpty && track.isHeard {
       guard let first = track.audioLanes.first else { continue }
       let (volume, pan) = (mix.volumes[first], mix.pans[first])
       for (lane, id) in zip(track.clips.lanes, track.audioLanes) {

@@ -11,6 +11,7 @@ struct ClipSoundEntry: Sendable {
   /// On the clip's own time.
   var volume: Document.Level?
   var layout: SpeakerLayout?
+  var channels: [Int]?
 
   /// Which of an asset's audio tracks is heard.
   enum TrackChoice: Sendable {
@@ -21,7 +22,7 @@ struct ClipSoundEntry: Sendable {
   }
 
   init(_ clip: Document.Clip, at pointer: JSONPointer) {
-    (pitch, layout, filters) = (clip.pitch, clip.layout, clip.audioFilters)
+    (pitch, layout, channels, filters) = (clip.pitch, clip.layout, clip.audioChannels, clip.audioFilters)
     choice = clip.language.map { .language($0) } ?? clip.track.map { .number($0) }
     pan = clip.pan?.ramps(at: pointer.key("pan")) ?? []
     volume = clip.volume
@@ -29,6 +30,10 @@ struct ClipSoundEntry: Sendable {
 
   /// The greatest number of an asset's audio track.
   static let numbers = 0...999
+  /// The numbers of an asset's channels.
+  static let channels = 0...63
+  /// How many channels can be heard: those of the largest layout.
+  static let greatestChannelCount = 8
 }
 
 extension DocumentReader {
@@ -54,24 +59,35 @@ extension DocumentReader {
   }
 }
 
+extension DocumentReader {
+  /// Numbers of channels. Nil and a problem if they cannot be used.
+  mutating func audioChannels(_ value: JSONValue) -> [Int]? {
+    let found = problems.count
+    let items = items(value, "numbers of channels, such as [1, 0]")
+    let greatest = ClipSoundEntry.greatestChannelCount
+    if problems.count == found, !(1...greatest).contains(items.count) {
+      problems.addShape(value.pointer, "\(items.count) channels; 1 to \(greatest) are allowed")
+    }
+    let channels = items.compactMap { integer($0, in: ClipSoundEntry.channels) }
+    return problems.count == found ? channels : nil
+  }
+}
+
 extension Lowering {
+  /// Whether the sound of a track's clips is in the mix where they have any. That of a mask is not unless the document
+  /// says so.
+  func mayBeHeard(_ track: TrackEntry) -> Bool {
+    guard track.type == .video, track.sound == nil else { return track.type == .audio || track.hasSound }
+    return !maskTracks.contains(track.id) || mixedTracks.contains(TrackEntry.audioTrack(of: track.id))
+  }
+
   /// Puts what a clip sets for its sound into the composition's clip.
   /// - Parameter source: The asset's audio track that is heard.
   mutating func lower(
     _ entry: ClipSoundEntry, of track: TrackEntry, _ source: TrackDescription?, into clip: inout Clip,
     at pointer: JSONPointer
   ) {
-    if let layout = entry.layout, let format = source?.audio {
-      if layout.channels == format.channels {
-        clip.layout = layout
-      } else {
-        let allowed = SpeakerLayout.allCases.filter { $0.channels == format.channels }.map(\.rawValue)
-        problems.add(
-          pointer.key("layout"),
-          "'\(layout.rawValue)' has \(layout.channels) channels, and the sound of '\(clip.asset.shortened)' has "
-            + "\(format.channels)\(allowed.isEmpty ? ", for which there is no layout" : ": \(list(allowed))")")
-      }
-    }
+    lowerChannels(of: entry, source?.audio, into: &clip, at: pointer)
     let pitch = entry.pitch ?? track.pitch
     clip.pitch = pitch == .spectral ? nil : pitch
     clip.audioFilters = entry.filters.isEmpty ? nil : entry.filters.map(\.effect)
@@ -89,6 +105,32 @@ extension Lowering {
         rampList($0, opacity: 1, within: clip.target, owner: "the clip")
       }
     }
+  }
+
+  /// - Parameter format: Of the asset's audio track that is heard.
+  private mutating func lowerChannels(
+    of entry: ClipSoundEntry, _ format: AudioFormat?, into clip: inout Clip, at pointer: JSONPointer
+  ) {
+    guard let format else { return }
+    for (index, channel) in (entry.channels ?? []).enumerated() where channel >= format.channels {
+      problems.add(
+        pointer.key("audioChannels").index(index),
+        "the sound of '\(clip.asset.shortened)' has \(format.channels) \(format.channels == 1 ? "channel" : "channels"), "
+          + "counted from 0")
+    }
+    clip.audioChannels = entry.channels
+    guard let layout = entry.layout else { return }
+    let count = entry.channels?.count ?? format.channels
+    if layout.channels == count {
+      clip.layout = layout
+      return
+    }
+    let allowed = SpeakerLayout.allCases.filter { $0.channels == count }.map(\.rawValue)
+    let owner = entry.channels == nil ? "the sound of '\(clip.asset.shortened)'" : "'audioChannels'"
+    problems.add(
+      pointer.key("layout"),
+      "'\(layout.rawValue)' has \(layout.channels) channels, and \(owner) has \(count)"
+        + (allowed.isEmpty ? ", for which there is no layout" : ": \(list(allowed))"))
   }
 
   /// The audio track of its asset that a clip uses. Nil if the asset has none, or nil and a problem if it does not have
@@ -135,7 +177,7 @@ extension Lowering {
   /// Sound of the file of a clip that is not heard because it cannot be decoded, one warning a track and asset.
   func addLostSounds(to warnings: inout ProblemList) {
     var reported: Set<AssetID> = []
-    for track in tracks where track.entry.type == .audio || track.entry.hasSound {
+    for track in tracks where mayBeHeard(track.entry) {
       for (_, lowered) in track.clips.entries where !lowered.entry.retiming.dropsSound {
         let id = lowered.clip.asset
         guard let lost = assets[id]?.lostSounds, !lost.isEmpty, reported.insert(id).inserted else { continue }
@@ -149,8 +191,9 @@ extension Lowering {
   /// Sounds of more than two channels whose file does not say which speakers they are for, one warning an asset.
   func addUnnamedSpeakers(to warnings: inout ProblemList) {
     var reported: Set<AssetID> = []
-    for track in tracks where track.entry.type == .audio || track.entry.hasSound {
-      for (_, lowered) in track.clips.entries where lowered.clip.layout == nil {
+    for track in tracks where mayBeHeard(track.entry) {
+      for (_, lowered) in track.clips.entries 
+      where lowered.clip.layout == nil && lowered.clip.audioChannels == nil {
         let index = track.entry.type == .audio ? lowered.clip.sourceTrack : lowered.soundTrack
         guard let format = assets[lowered.clip.asset]?.tracks.first(where: { $0.index == index })?.audio,
           format.channels > 2, format.layout.hasSuffix("channels"), reported.insert(lowered.clip.asset).inserted

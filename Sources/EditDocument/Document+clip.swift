@@ -43,6 +43,8 @@ extension Document {
     public var track: Int?
     /// In place of `track`: the first audio track in this language, by its code of ISO 639-2.
     public var language: String?
+    /// The channels of its sound that are heard, in order, from 0. Nil: all.
+    public var audioChannels: [Int]?
     /// The speakers that the channels of its sound are for. Nil: as the file says.
     public var layout: SpeakerLayout?
     /// From -1, the left speakers, to 1, the right ones; ramps are on the clip's own time. Nil: 0.

@@ -18,7 +18,7 @@ extension Document {
     public var id: TrackID?
     /// `video` or `audio`. Nil: `video`.
     public var type: MediaType?
-    /// Of a video track: whether the sound of its clips is in the output. Nil: it is not.
+    /// Of a video track: whether the sound of its clips is in the output. Nil: it is, unless the track is a mask.
     public var sound: Bool?
     /// That of its clips' sound that has none. Nil: `spectral`.
     public var pitch: PitchAlgorithm?

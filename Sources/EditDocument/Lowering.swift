@@ -12,6 +12,10 @@ struct Lowering {
   /// The output's path from the command line.
   let output: String?
   var problems: ProblemList
+  /// The tracks whose pictures are masks. They are not shown by derived instructions.
+  let maskTracks: Set<TrackID>
+  /// The audio tracks that the mix names.
+  let mixedTracks: Set<TrackID>
   /// The duration of an output frame, for times in frames.
   var frameDuration = MediaTime(value: 1, timescale: 30)
   var tracks: [LoweredTrack] = [] {
@@ -52,6 +56,8 @@ struct Lowering {
     self.document = document
     self.assets = assets.filter { unreadable[$0.key] == nil }
     self.output = output
+    maskTracks = Set(document.masks.compactMap(\.entry.mask.track))
+    mixedTracks = document.audioMix.names
     scale = document.videoComposition.scale
     problems = document.problemList
     checkAssets(unreadable: unreadable)

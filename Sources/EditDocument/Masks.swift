@@ -34,9 +34,6 @@ extension ExaminedDocument {
 }
 
 extension Lowering {
-  /// The tracks whose pictures are masks. They are not shown by derived instructions.
-  var maskTracks: Set<TrackID> { Set(document.masks.compactMap(\.entry.mask.track)) }
-
   /// The tracks whose pictures are masks and nothing else. Explicit instructions can show such a track too.
   var hiddenTracks: Set<TrackID> {
     guard let instructions = document.videoComposition.instructions else { return maskTracks }

@@ -99,9 +99,7 @@ extension Lowering {
     lowered.composed = clips.lanes.map { id, lane in
       CompositionTrack(id: id, type: track.entry.type, clips: lane.entries.map(\.element.clip))
     }
-    for (lane, id) in zip(clips.lanes, lowered.audioLanes) where track.entry.hasSound {
-      lowered.composed.append(audioTrack(id, lane.clips))
-    }
+    lowered.composed += audioTracks(of: lowered)
     return lowered
   }
 
@@ -156,6 +154,15 @@ extension Lowering {
         "'\(clip.clip.asset)' would play \(clip.clip.target) and overlap '\(earlier.clip.asset)' "
           + "(\(earlier.entry.pointer.text)), which plays \(earlier.clip.target); clips of one track follow each other")
     }
+  }
+
+  /// The audio tracks of a video track's lanes. None if there is no sound in them, unless the document names it.
+  private func audioTracks(of track: LoweredTrack) -> [CompositionTrack] {
+    guard track.entry.type == .video, mayBeHeard(track.entry) else { return [] }
+    let audio = zip(track.clips.lanes, track.audioLanes).map { lane, id in audioTrack(id, lane.clips) }
+    let isNamed =
+      track.entry.sound == true || mixedTracks.contains(TrackEntry.audioTrack(of: track.entry.id))
+    return isNamed || audio.contains { !$0.clips.isEmpty } ? audio : []
   }
 
   /// The audio of a lane of a video track: the same clips, of the assets that have an audio track.

@@ -11,8 +11,8 @@ enum TrackKeys {
     "a subtitle track and a metadata track have keys of their own: see [captions](#captions) and "
       + "[Metadata tracks](#metadata-tracks)")
   static let sound = Key(
-    "sound", .boolean, default: "`false`", kinds: ["video"],
-    "for a video track: whether the sound of its clips is in the output")
+    "sound", .boolean, default: "`true`; `false` for the track of a mask", kinds: ["video"],
+    "for a video track: whether the sound of its clips is in the output, if they have any")
   static let pitch = Key(
     "pitch", Form<PitchAlgorithm>.choice("pitch algorithm"), default: "`spectral`", kinds: ["sound"],
     "that of its clips' sound that has none; see [Pitch](#pitch)")
@@ -46,13 +46,13 @@ enum TrackKeys {
         then: .all(.lacks(["sound", "blendMode", "mask", "filters"]), clips(ClipKeys.ofAudioTracks)),
         else: .all(
           clips(ClipKeys.ofVideoTracks),
-          .when(hasSound, else: .all(.lacks(["pitch"]), clips(ClipKeys.ofSilentTracks))))
+          .when(isSilent, then: .all(.lacks(["pitch"]), clips(ClipKeys.ofSilentTracks))))
       )
     ])
 
   private static let isAudio = JSONValue.chosen("type", among: ["audio"])
-  private static let hasSound = JSONValue.all(
-    .requires("sound"), ["properties": ["sound": ["const": .boolean(true)]]])
+  private static let isSilent = JSONValue.all(
+    .requires("sound"), ["properties": ["sound": ["const": .boolean(false)]]])
   private static func clips(_ clip: JSONValue) -> JSONValue { ["properties": ["clips": ["items": clip]]] }
 
   /// A track of any type.
@@ -149,6 +149,17 @@ enum ClipKeys {
     "language", .language, default: "", kinds: ["sound"],
     "in place of `track`: the first audio track in this language, by its code of ISO 639-2 such as `\"deu\"` (or "
       + "`\"ger\"`)")
+  static let audioChannels = Key(
+    "audioChannels",
+    Form<[Int]>(
+      "array of 1 to \(ClipSoundEntry.greatestChannelCount) numbers",
+      [
+        "type": "array", "items": Form<Int>.integer(ClipSoundEntry.channels).schema, "minItems": 1,
+        "maxItems": .integer(ClipSoundEntry.greatestChannelCount),
+      ], write: { .array($0.map(JSONValue.integer)) }
+    ) { $0.audioChannels($1) }, default: "all", kinds: ["sound"],
+    "the channels of its sound that are heard, counted from 0, in this order: `[1]` is the second alone, as mono sound, "
+      + "and `[1, 0]` changes left and right")
   static let layout = Key(
     "layout", Form<SpeakerLayout>.choice("layout"), default: "as the file says", kinds: ["sound"],
     "the speakers that the channels of its sound are for; needed if the file does not say, of which `sheaf check` warns"
@@ -198,7 +209,8 @@ enum ClipKeys {
   /// Of an audio track a transition has other kinds.
   private static let transitions: [Property<Document.Clip>] = [transition.of(\.transition).readBySection]
   static let sounds: [Property<Document.Clip>] = [
-    pitch.of(\.pitch), track.of(\.track), language.of(\.language), layout.of(\.layout), pan.of(\.pan),
+    pitch.of(\.pitch), track.of(\.track), language.of(\.language), audioChannels.of(\.audioChannels),
+    layout.of(\.layout), pan.of(\.pan),
     audioFilters.of(list: \.audioFilters), volume.of(\.volume),
   ]
   static let pictures: [Property<Document.Clip>] = [
@@ -357,5 +369,5 @@ extension ClipKeys {
       ["crop", "frame", "transform", "opacity", "blendMode", "mask", "cornerRadius", "border", "shadow"].contains(
         $0.name)
     }
-    + [ramps, filters, alpha, deinterlace, pitch, track, language, layout, volume, pan, audioFilters]
+    + [ramps, filters, alpha, deinterlace, pitch, track, language, audioChannels, layout, volume, pan, audioFilters]
 }

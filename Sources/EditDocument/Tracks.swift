@@ -5,7 +5,7 @@ import CompositionModel
   private var written: Document.MediaTrack
   var id: TrackID
   var type: MediaType
-  /// Whether a video track has an audio track `<id>.sound` with the same clips.
+  /// Whether a video track may have an audio track `<id>.sound` with the same clips: it has one if an asset has sound.
   var hasSound: Bool
   var clips: [ClipEntry]
   var pointer: JSONPointer
@@ -33,8 +33,8 @@ import CompositionModel
   var blendMode: BlendMode? { written.blendMode?.mode }
 
   static let instead = [
-    "audio": "did you mean 'sound'?", "mute": "a video track has sound if it has \"sound\": true",
-    "muted": "a video track has sound if it has \"sound\": true",
+    "audio": "did you mean 'sound'?", "mute": "a video track is silent if it has \"sound\": false",
+    "muted": "a video track is silent if it has \"sound\": false",
     "volume": "the volume of a track is set in 'audioMix'", "name": "did you mean 'id'?",
     "items": "did you mean 'clips'?",
   ]
@@ -134,7 +134,7 @@ extension DocumentReader {
       problems.addShape(sound.pointer, "'sound' is for video tracks; an audio track is always in the mix")
       track.sound = nil
     }
-    let hasSound = track.sound ?? false
+    let hasSound = track.sound ?? (type == .video)
     let written = fields["clips"].map { items($0, "clips") } ?? []
     let isReadable = problems.count == found
     if type != .video {
@@ -208,10 +208,12 @@ struct LoweredTrack {
   var clips: LoweredClips
   /// Between its clips.
   var transitions: [LoweredTransition]
-  /// The tracks of the composition that it becomes: its lanes, and their audio if it is a video track with sound.
+  /// The tracks of the composition that it becomes: its lanes, and their audio if it is a video track that is heard.
   var composed: [CompositionTrack] = []
   /// Every clip is in its place.
   var isComplete: Bool
+
+  var isHeard: Bool { composed.contains { $0.type == .audio } }
 
   /// The audio tracks that its lanes have, or are, in their order.
   var audioLanes: [TrackID] {

@@ -137,7 +137,9 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
   package var speed: SpeedCurve?
   /// What happens to the pitch of a clip whose speed is changed. Nil: spectral.
   package var pitch: PitchAlgorithm?
-  /// What the source's channels are. Nil: as its format says.
+  /// The channels of the source that are heard, in order, each by its index from 0. Nil: all.
+  package var channels: [Int]?
+  /// What these channels are. Nil: as the source's format says, or the usual speakers of so many if they are chosen.
   package var layout: SpeakerLayout?
   /// From -1 to 1, on the composition's timeline. Nil: 0.
   package var pan: RampList?

@@ -99,6 +99,7 @@ struct AudioPlanner {
       if clip.retiming.isReversed { planned.isReversed = true }
       planned.speed = clip.retiming?.speed
       planned.volume = clip.volume
+      planned.channels = clip.audioChannels
       clips.append(planned)
     }
     return clips

@@ -55,7 +55,7 @@ import Testing
     func text(_ tracks: String, to output: String = "out.mp4") -> String {
       documentText(tracks: "[\(tracks)]", export: #"{"to": "\#(output)"}"#)
     }
-    let picture = #"{"clips": [{"asset": "v", "use": "0..8"}]}"#
+    let picture = #"{"sound": false, "clips": [{"asset": "v", "use": "0..8"}]}"#
     let clips = #"[{"asset": "w", "use": "1..3", "at": 2}, {"asset": "mute", "use": "4..5"}, {"asset": "w"}]"#
     let edit = try lowered(
       text(#"\#(picture), {"type": "subtitle", "language": "fre", "clips": \#(clips)}"#), assets: try Self.assets())

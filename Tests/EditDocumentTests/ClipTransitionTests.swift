@@ -9,7 +9,9 @@ import Testing
   {
     try lowered(
       documentText(
-        tracks: #"[{"id": "A", "type": "\#(type)"\#(sound ? #", "sound": true"# : ""), "clips": [\#(clips)]}]"#, others)
+        tracks:
+          #"[{"id": "A", "type": "\#(type)"\#(type == "audio" ? "" : #", "sound": \#(sound)"#), "clips": [\#(clips)]}]"#,
+        others)
     )
   }
 

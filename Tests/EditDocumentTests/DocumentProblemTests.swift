@@ -738,7 +738,8 @@ private func instructions(_ instructions: String) -> String {
   func exports(_ wrong: Wrong) throws { try check(wrong) }
 
   @Test func `the command line's output is checked too`() throws {
-    let found = try problems(documentText(tracks: film), output: "film.wav")
+    let silent = film.replacing(#""clips""#, with: #""sound": false, "clips""#)
+    let found = try problems(documentText(tracks: silent), output: "film.wav")
     #expect(found.map(\.pointer) == ["/export"])
     #expect(found[0].message.contains("wav has no pictures and no clip has sound"), "\(found)")
     #expect(try problems(documentText(tracks: film, export: "{}"), output: "film.mp4").isEmpty)

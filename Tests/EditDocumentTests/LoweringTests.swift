@@ -340,7 +340,7 @@ func stacks(_ edit: Edit) -> [String] {
   }
 
   @Test func `export defaults are filled in, and the document's own are kept`() throws {
-    let tracks = videoTracks(#"{"asset": "v", "use": "0..2"}"#)
+    let tracks = videoTracks(#"{"asset": "mute", "use": "0..2"}"#)
     let plain = try lowered(documentText(tracks: tracks, export: #"{"to": "out/Film.MP4"}"#)).export
     #expect(
       plain.container == .mp4 && plain.path == "out/Film.MP4" && plain.optimizeForNetworkUse && plain.audio == nil)

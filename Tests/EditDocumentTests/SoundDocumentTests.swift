@@ -36,6 +36,32 @@ import Testing
     #expect(edit.captions == nil && edit.export.video == nil && edit.composition.track("A.sound") != nil)
   }
 
+  @Test func `a video track is heard where it has sound, unless it is silenced or a mask`() throws {
+    func audio(_ tracks: String, _ mix: String = "") throws -> [TrackID] {
+      try lowered(documentText(tracks: "[\(tracks)]", "\"audioMix\": {\(mix)}")).composition.tracks
+        .filter { $0.type == .audio }.map(\.id)
+    }
+    let clip = #""clips": [{"asset": "v", "use": "1..9"}]"#
+    let mute = #""clips": [{"asset": "mute", "use": "1..9"}, {"asset": "logo", "duration": 2}]"#
+    #expect(try audio("{\(clip)}") == ["video1.sound"])
+    #expect(try audio("{\(clip), \"sound\": false}") == [])
+    #expect(try audio("{\(mute)}, {\(clip), \"pitch\": \"varispeed\"}") == ["video2.sound"])
+    #expect(try audio("{\(mute)}", #""video1.sound": 0.5"#) == ["video1.sound"])
+    #expect(try audio(#"{"clips": [{"asset": "v", "sound": "drop"}]}"#) == [])
+    #expect(try audio(#"{"clips": [{"asset": "v", "freeze": 3, "duration": 1}]}"#) == [])
+    let masked = #"{"clips": [{"asset": "w", "use": "0..8", "mask": {"track": "matte", "channel": "luma"}}]}"#
+    let matte = "{\"id\": \"matte\", \(clip)"
+    #expect(try audio("\(masked), \(matte)}") == ["video1.sound"])
+    #expect(try audio("\(masked), \(matte), \"sound\": true}") == ["video1.sound", "matte.sound"])
+    #expect(try audio("\(masked), \(matte)}", #""matte.sound": 0.25"#) == ["video1.sound", "matte.sound"])
+    let silent = try problems(
+      documentText(
+        tracks: #"[{"sound": false, "pitch": "varispeed", "clips": [{"asset": "v", "volume": 0.3, "sound": "keep"}]}]"#))
+    #expect(silent.map(\.pointer) == ["/tracks/0/pitch", "/tracks/0/clips/0/volume", "/tracks/0/clips/0/sound"])
+    let absent = try problems(documentText(tracks: "[{\(clip), \"sound\": false}]", #""audioMix": {"video1.sound": 1}"#))
+    #expect(absent.map(\.pointer) == ["/audioMix/video1.sound"])
+  }
+
   @Test func `pitch is that of the clip or else of its track`() throws {
     func pitches(_ clip: String, _ track: String) throws -> [PitchAlgorithm?] {
       try lowered(film(clip: clip, track: track)).composition.track("music")?.clips.map(\.pitch) ?? []
@@ -185,15 +211,45 @@ import Testing
     #expect(wrong.first?.message.contains("has 6: 5.1") == true)
   }
 
+  @Test func `channels are chosen by their numbers, and a layout is of those`() throws {
+    var assets = try standardAssets()
+    assets["s"]?.tracks[0].audio = AudioFormat(sampleRate: 48000, channels: 4, layout: "4 channels")
+    func clip(_ key: String) throws -> Clip? {
+      try lowered(film(clip: key), assets: assets).composition.track("music")?.clips.first
+    }
+    #expect(try clip("")?.audioChannels == nil)
+    let chosen = try clip(#", "audioChannels": [3, 1, 1]"#)
+    #expect(chosen?.audioChannels == [3, 1, 1] && chosen?.layout == nil)
+    #expect(try clip(#", "audioChannels": [2, 0], "layout": "stereo""#)?.layout == .stereo)
+    // What is chosen has the usual speakers of so many.
+    let text = Array(film(clip: #", "audioChannels": [2]"#).utf8)
+    let warnings = try Document.parse(text).lowerWithWarnings(assets: assets, output: nil).warnings
+    #expect(!warnings.contains { $0.message.contains("'layout'") })
+    for (key, place, message) in [
+      (#", "audioChannels": [0, 4]"#, "audioChannels/1", "has 4 channels, counted from 0"),
+      (#", "audioChannels": []"#, "audioChannels", "0 channels; 1 to 8 are allowed"),
+      (#", "audioChannels": 1"#, "audioChannels", "such as [1, 0]"),
+      (#", "audioChannels": [-1]"#, "audioChannels/0", "0 to 63"),
+      (#", "audioChannels": [2], "layout": "quad""#, "layout", "'audioChannels' has 1: mono"),
+    ] {
+      let found = try problems(film(clip: key), assets: assets)
+      #expect(found.map(\.pointer) == ["/tracks/1/clips/0/\(place)"], "\(key)")
+      #expect(found.first?.message.contains(message) == true, "\(found)")
+    }
+  }
+
   @Test func `keys of sound need a track with sound`() throws {
     let text = documentText(
       tracks:
-        #"[{"clips": [{"asset": "v", "track": 1, "language": "deu", "pan": 0, "audioFilters": [], "pitch": "spectral"}]}]"#
-    )
+        #"""
+        [{"sound": false, "clips": [
+          {"asset": "v", "track": 1, "language": "deu", "pan": 0, "audioFilters": [], "pitch": "spectral",
+           "audioChannels": [0]}]}]
+        """#)
     let found = try problems(text)
     #expect(
       Set(found.map(\.pointer))
-        == Set(["track", "language", "pan", "audioFilters", "pitch"].map { "/tracks/0/clips/0/\($0)" }))
+        == Set(["track", "language", "pan", "audioFilters", "pitch", "audioChannels"].map { "/tracks/0/clips/0/\($0)" }))
     #expect(found.allSatisfy { $0.message.contains("\"sound\": true") })
   }
 }

@@ -52,8 +52,12 @@ struct CustomCompositorTests {
 
     let farm = try await Farm(workers: 1, slots: 1)
     defer { farm.stop() }
-    let submitted = try await farm.sheaf("submit", edit, "--segment-duration", "1/2").run()
-    let job = submitted.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    func submitted(_ length: String) async throws -> String {
+      try await farm.sheaf("submit", edit, "--segment-duration", length).run().output
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+    var perSecond = 2
+    var job = try await submitted("1/2")
     try await farm.eventually("the reason why the job waits") {
       let found = try await farm.status(of: job, as: Status.self)
       return found.state == "probing"
@@ -62,8 +66,10 @@ struct CustomCompositorTests {
     let probes = try farm.tasksStarted(byWorker: 0)
     #expect(probes == 2)
     for _ in 0..<2 { try farm.startWorker(program: "ExampleWorker") }
-    try await farm.waitUntil(job: job) { $0.tasks.contains { $0.state == "running" && $0.kind == "video" } }
-    farm.killWorker(1)
+    while try await !farm.killWorker(1, whenRendering: job) {
+      perSecond += 1
+      job = try await submitted("1/\(perSecond)")
+    }
     try await farm.waitUntil(job: job) { $0.state == "done" }
     // The worker without the compositor was given none of the job's other tasks.
     #expect(try farm.tasksStarted(byWorker: 0) == probes)
@@ -72,7 +78,7 @@ struct CustomCompositorTests {
     try #require(fetch.status == 0, "\(fetch.errors)")
     let again = try await Command.sheaf(
       "render", edit, "-o", files.path("again.mp4"), "--store", files.path("store"), "--worker-executable", example,
-      "--segment-duration", "1/2"
+      "--segment-duration", "1/\(perSecond)"
     ).run()
     try #require(again.status == 0, "\(again.errors)")
     #expect(try data("farm.mp4") == data("again.mp4"))

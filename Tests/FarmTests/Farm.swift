@@ -191,6 +191,18 @@ final class Farm: @unchecked Sendable {
     workers[index].wait()
   }
 
+  /// Kills a worker once a video task of a job runs. Returns whether it was killed: the job may be done before this
+  /// process looks.
+  func killWorker(_ index: Int, whenRendering job: String) async throws -> Bool {
+    var isRendering = false
+    try await waitUntil(job: job) {
+      isRendering = $0.tasks.contains { $0.state == "running" && $0.kind == "video" }
+      return isRendering || $0.state == "done"
+    }
+    if isRendering { killWorker(index) }
+    return isRendering
+  }
+
   func stop() {
     for program in workers + [coordinator].compactMap(\.self) where program.isRunning {
       program.send(SIGKILL)

@@ -105,6 +105,41 @@ import Testing
     #expect(try fixture.render(task) == Array(all[96_000..<192_000]))
   }
 
+  @Test func `channels that are chosen are those of the file, in their order`() throws {
+    let path = fixture.folder.path("four.wav")
+    let wave = (0..<4).map { "0.\(3 + $0)*sin(2*PI*t*\(310 + 97 * $0))" }.joined(separator: "|")
+    _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "aevalsrc='\(wave)':c=quad:s=48000:d=3", "-c:a", "pcm_s16le", path])
+    let source = try AudioFixture.planned(path)
+    let range = try AudioFixture.range(MediaTime(1, 3), MediaTime(7, 3))
+    for (channels, layout, isReversed, filter, tolerance) in [
+      ([2, 0], nil, false, "pan=stereo|c0=c2|c1=c0", 0), ([3], nil, false, "pan=stereo|c0=c3|c1=c3", 0),
+      ([1, 1], nil, true, "pan=stereo|c0=c1|c1=c1,areverse", 0),
+      // Converted in floating point by the one, and as integers by the other.
+      ([1, 3, 0], .surround30, false, "pan=3.0|c0=c1|c1=c3|c2=c0,aresample=och=0:rematrix_maxval=1.0", 1),
+    ] as [([Int], SpeakerLayout?, Bool, String, Int32)] {
+      var clip = PlannedAudioClip(
+        source: 0, sourceRange: range, targetRange: try AudioFixture.range(.zero, MediaTime(2)), layout: layout)
+      clip.channels = channels
+      clip.isReversed = isReversed ? true : nil
+      let rendered = try fixture.render(
+        AudioMixdown(
+          encoder: AudioFixture.pcm(48000, 2), sampleCount: 96_000,
+          tracks: [PlannedAudioTrack(volume: .one, clips: [clip])], sources: [source]))
+      let expected = try Tool.ffmpeg([
+        "-i", path, "-af", "atrim=start_sample=16000:end_sample=112000,\(filter),aformat=channel_layouts=stereo", "-f",
+        "s16le", "-",
+      ]).samples(Int16.self).map(Int32.init)
+      #expect(rendered.count == expected.count && expected.contains { abs($0) > 9000 })
+      #expect(zip(rendered, expected).allSatisfy { abs($0 - $1) <= tolerance }, "\(channels)")
+    }
+    var wrong = PlannedAudioClip(source: 0, sourceRange: range, targetRange: range)
+    wrong.channels = [4]
+    let task = AudioMixdown(
+      encoder: AudioFixture.pcm(48000, 2), sampleCount: 96_000,
+      tracks: [PlannedAudioTrack(volume: .one, clips: [wrong])], sources: [source])
+    #expect(throws: RenderError.self) { try fixture.render(task) }
+  }
+
   @Test func `every click of many short clips is in its place`() throws {
     // 300 s of 30000/1001, a click a second, cut into 450 clips; the clips' edit points fall between samples.
     let path = fixture.folder.path("clicks.wav")

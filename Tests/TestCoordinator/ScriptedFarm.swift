@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Logging
 import SwiftProtobuf
@@ -43,7 +44,8 @@ package actor ScriptedFarm {
       $0.maxChunkBytes = UInt32(WireProtocol.maximumChunk)
     }
     self.server = server
-    running = Task {
+    // Tests that compute hold the threads of the common pool, for longer than a program waits for an answer.
+    running = Task(executorPreference: OwnThread()) {
       try await server.run(maximumConnections: 16) { _ in
         .success(welcome)
       } session: { connection, _ in
@@ -135,5 +137,15 @@ extension ScriptedFarm.Answer {
           $0.request = read.request
           $0.data = Data(bytes[start..<min(bytes.count, start + Int(read.length))])
         }))
+  }
+}
+
+/// Runs tasks on a thread of its own.
+private final class OwnThread: TaskExecutor {
+  private let queue = DispatchQueue(label: "farm")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }

@@ -55,7 +55,10 @@ public struct Clip: Sendable, Hashable, Codable {
   public var retiming: Retiming?
   /// What happens to the pitch of sound whose speed is changed. Nil: spectral.
   public var pitch: PitchAlgorithm?
-  /// The speakers of the clip's sound, by channel. Nil: as the file says.
+  /// The channels of the clip's sound that are heard, in order, each by its index from 0. Nil: all.
+  public var audioChannels: [Int]?
+  /// The speakers of the clip's sound, by channel that is heard. Nil: as the file says, or the usual ones of so many
+  /// channels if they are chosen.
   public var layout: SpeakerLayout?
   /// The place of the clip's sound from left to right, -1 to 1, on the composition's timeline. Nil: 0.
   public var pan: RampList?

@@ -184,9 +184,11 @@ final class ClipOpener {
       clip.isReversed == true ? nil : try placement.firstTimeRead(of: clip, rate: mix.sampleRate)
     }
     let track = try track(clip.source, planned, near: time)
-    let samples: any SampleSource = clip.isReversed == true ? try reversed(track, clip) : track
+    let heard: any SampleSource = if let channels = clip.channels { try ChosenChannels(track, channels) } else { track }
+    let samples: any SampleSource = clip.isReversed == true ? try reversed(heard, clip) : heard
     let (rate, channels) = (mix.sampleRate, mix.channels)
     var format = planned.audio
+    if let channels = clip.channels { (format.channels, format.layout) = (channels.count, "") }
     if let layout = clip.layout {
       guard layout.channels == format.channels else {
         throw RenderError(.task, "a clip of \(format.channels) channels cannot have the layout \(layout.rawValue)")
@@ -267,7 +269,7 @@ final class ClipOpener {
     if idle.count > Self.maximumIdle { idle.removeFirst() }
   }
 
-  private func reversed(_ track: DecodedTrack, _ clip: PlannedAudioClip) throws(RenderError) -> ReversedTrack {
+  private func reversed(_ track: any SampleSource, _ clip: PlannedAudioClip) throws(RenderError) -> ReversedTrack {
     let (first, end) = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
       let rate = Rational(track.sampleRate)
       return (

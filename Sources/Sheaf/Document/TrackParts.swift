@@ -16,7 +16,10 @@ extension CompositionTrack {
   /// Nil if the track or a clip has what a composition cannot hold, such as a place that follows from another clip.
   init?(_ track: Document.MediaTrack, _ descriptions: [AssetID: AssetDescription]) {
     let type = track.type ?? .video
-    let isPlain = track.sound == nil && track.pitch == nil && track.blendMode == nil && track.mask == nil
+    // The sound of a composition is on audio tracks.
+    let isSilent = { track.clips.allSatisfy { descriptions[$0.asset]?.defaultTrack(.audio) == nil } }
+    let isPicture = type == .audio || track.sound == false || track.sound == nil && isSilent()
+    let isPlain = isPicture && track.pitch == nil && track.blendMode == nil && track.mask == nil
     guard isPlain, track.filters.isEmpty, let id = track.id,
       let clips = track.clips.all({ Clip($0, type, descriptions) })
     else { return nil }
@@ -28,7 +31,9 @@ extension CompositionTrack {
     let clips = try below("/clips") { () throws(DocumentError) in
       try Sheaf.written(self.clips) { (clip: Clip) throws(DocumentError) in try clip.written(type) }
     }
-    return Document.MediaTrack(type, id: id, clips: clips)
+    var track = Document.MediaTrack(type, id: id, clips: clips)
+    if type == .video { track.sound = false }
+    return track
   }
 }
 
@@ -38,7 +43,7 @@ extension Clip {
     var plain = Document.Clip(clip.asset, use: clip.use, at: clip.at)
     (plain.duration, plain.freeze, plain.track, plain.reverse) = (clip.duration, clip.freeze, clip.track, clip.reverse)
     (plain.pitch, plain.layout, plain.pan, plain.audioFilters) = (clip.pitch, clip.layout, clip.pan, clip.audioFilters)
-    plain.volume = clip.volume
+    (plain.volume, plain.audioChannels) = (clip.volume, clip.audioChannels)
     (plain.speed, plain.deinterlace, plain.alpha) = (clip.speed, clip.deinterlace, clip.alpha)
     guard plain == clip, let source = descriptions[clip.asset]?.track(type, number: clip.track),
       let at = clip.at?.inSeconds, let duration = clip.duration?.inSeconds,
@@ -66,6 +71,7 @@ extension Clip {
     }
     (trackNumber, alpha, pitch, layout, self.pan) = (clip.track, clip.alpha, clip.pitch, clip.layout, pan)
     self.volume = volume
+    audioChannels = clip.audioChannels
     audioFilters = clip.audioFilters.isEmpty ? nil : clip.audioFilters.map(\.effect)
   }
 
@@ -83,6 +89,7 @@ extension Clip {
     }
     (clip.track, clip.alpha, clip.pitch, clip.layout) = (trackNumber, alpha, pitch, layout)
     clip.pan = try below("/pan") { () throws(DocumentError) in try writtenPan() }
+    clip.audioChannels = audioChannels
     clip.volume = try below("/volume") { () throws(DocumentError) in try volume.flatMap(writtenVolume) }
     clip.audioFilters = (audioFilters ?? []).map { Document.AudioFilter($0) }
     return clip
