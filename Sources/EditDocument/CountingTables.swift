@@ -10,7 +10,8 @@ enum CountingKeys {
     "the timecode of the film's first frame, such as `\"01:00:00:00\"`, counted at the film's rate. With `;` before the "
       + "frames it is drop-frame, in films of 30000/1001 and 60000/1001 frames a second")
   static let frame = Key(
-    required: "frame", .integer(0...1_000_000_000), "in place of `timecode`: the number of the film's first frame, mostly 0 or 1")
+    required: "frame", .integer(0...1_000_000_000),
+    "in place of `timecode`: the number of the film's first frame, mostly 0 or 1")
   static let counter = Key(
     required: "counter",
     Form<Document.CountingText.Counter>(
@@ -20,7 +21,8 @@ enum CountingKeys {
       + "time of `over`; each from -1000000000000 to 1000000000000")
   static let countdown = Key(
     required: "countdown", .time,
-    "the time that is left when the overlay starts. It is rounded up, so that 0 is reached when it has passed, and stays")
+    "the time that is left when the overlay starts. It is rounded up, so that 0 is reached when it has passed, and stays"
+  )
   static let date = Key(
     required: "date",
     Form<String>(
@@ -30,15 +32,20 @@ enum CountingKeys {
     "the day and the time of day when the overlay starts, such as `\"2026-11-28T09:30:00\"`; they go on with the film")
 
   static let over = Key(
-    "over", .range(.own), default: "all of it", "of a counter of two numbers: when it changes, on the overlay's own time")
+    "over", .range(.own), default: "all of it",
+    "of a counter of two numbers: when it changes, on the overlay's own time")
   static let rate = Key(
-    "rate", .number(numbers), default: "required for one number", "of a counter of one number: by how much it changes in a second")
+    "rate", .number(numbers), default: "required for one number",
+    "of a counter of one number: by how much it changes in a second")
   static let decimals = Key(
-    "decimals", .integer(0...TrackText.greatestDecimals), default: "0", "of a counter or a countdown: how many are shown")
+    "decimals", .integer(0...TrackText.greatestDecimals), default: "0",
+    "of a counter or a countdown: how many are shown")
   static let rounding = Key(
-    "rounding", Form<NumberRounding>.choice("rounding"), default: "`nearest`", "of a counter: as of the numbers of a [metadata track](#metadata-tracks)")
+    "rounding", Form<NumberRounding>.choice("rounding"), default: "`nearest`",
+    "of a counter: as of the numbers of a [metadata track](#metadata-tracks)")
   static let digits = Key(
-    "digits", .integer(1...12), default: "1", "of a frame or a counter: the fewest before the decimal mark; zeros are put before shorter numbers")
+    "digits", .integer(1...12), default: "1",
+    "of a frame or a counter: the fewest before the decimal mark; zeros are put before shorter numbers")
   static let grouping = Key(
     "grouping", Form<CountingNumber.Grouping>.choice("grouping"), default: "none",
     "of a counter: what is between each three digits before the decimal mark, which is a comma if this is a point")
@@ -51,8 +58,8 @@ enum CountingKeys {
     Form<String>("string", .pattern("^([^%\\u0000]|%[\(String(DateFormat.conversions))])+$"), write: JSONValue.text) {
       $0.dateFormat($1)
     }, default: "`\"\(DateFormat.standard)\"`",
-    "of a date: text with the conversions of `strftime`, `%Y` `%y` `%m` `%d` `%e` `%B` `%b` `%A` `%a` `%j` `%H` `%I` `%M` `%S` `%p` "
-      + "`%F` `%T` `%%`, with English names")
+    "of a date: text with the conversions of `strftime`, `%Y` `%y` `%m` `%d` `%e` `%B` `%b` `%A` `%a` `%j` `%H` "
+      + "`%I` `%M` `%S` `%p` `%F` `%T` `%%`, with English names")
 
   /// What a number can be, either way from 0.
   private static let numbers = -1e12...1e12
@@ -94,8 +101,8 @@ enum CountingKeys {
     return Kind(
       name: name,
       table: ObjectTable(
-        name: "\(name)Text", noun: noun, keys: Array(properties), instead: TrackText.instead.filter { $0.key != "format" },
-        rules: rules), properties: properties)
+        name: "\(name)Text", noun: noun, keys: Array(properties),
+        instead: TrackText.instead.filter { $0.key != "format" }, rules: rules), properties: properties)
   }
 
   /// Two numbers have no rate, and one has one and no time.
@@ -304,7 +311,8 @@ extension Lowering {
     }
     guard let code = Timecode(text, rate: rate) else {
       problems.add(
-        pointer, "'\(text)' is no timecode of a film of \(rate) frames a second: hours are below 24, and frames below "
+        pointer,
+        "'\(text)' is no timecode of a film of \(rate) frames a second: hours are below 24, and frames below "
           + "\(nominal)")
       return false
     }

@@ -1,8 +1,8 @@
 public import CompositionModel
 
 extension Document {
-  /// A text whose value is that of each frame. It has one of `timecode`, `frame`, `counter`, `countdown` and `date`, and
-  /// the keys of that. What is nil has its default.
+  /// A text whose value is that of each frame. It has one of `timecode`, `frame`, `counter`, `countdown` and `date`,
+  /// and the keys of that. What is nil has its default.
   public struct CountingText: Hashable, Sendable {
     /// The timecode of the film's first frame, such as `00:00:00:00`; with a semicolon before the frames, drop-frame.
     public var timecode: String?

@@ -1,8 +1,8 @@
 public import CompositionModel
 
 extension Document {
-  /// A picture, a video, a shape or a text over the composited frame. It has one of `image`, `video`, `shape` and `text`,
-  /// and the keys of that. What is nil has its default.
+  /// A picture, a video, a shape or a text over the composited frame. It has one of `image`, `video`, `shape` and
+  /// `text`, and the keys of that. What is nil has its default.
   public struct Overlay: Hashable, Sendable {
     /// An asset that is a still picture, or an animated one.
     public var image: AssetID?
@@ -17,6 +17,8 @@ extension Document {
     public var anchor: Anchor?
     /// Between it and those edges. Nil: 0.
     public var inset: Inset?
+    /// The rectangle of the frame in which it is anchored, in place of the whole frame. Nil: the frame.
+    public var `in`: Area?
     /// In place of `anchor`: its left edge, from the frame's. Nil: 0 if there is a `y`.
     public var x: FrameLength?
     /// In place of `anchor`: its top edge, from the frame's. Nil: 0 if there is an `x`.
@@ -37,10 +39,10 @@ extension Document {
     public var use: TimeRange?
     /// Nil: an animated picture is repeated for as long as it is shown, and a video plays once.
     public var loop: Loop?
-    /// Of a picture: nil follows from `height` and the picture's shape. Of a shape: nil is the frame's. Of a text: whole
-    /// pixels at which lines are wrapped; nil: the frame's width less the insets.
+    /// Of a picture: nil follows from `height` and the picture's shape. Of a shape: nil is that of `in`, or the
+    /// frame's. Of a text: whole pixels at which lines are wrapped; nil: the frame's width less the insets.
     public var width: FrameLength?
-    /// Of a picture: nil follows from `width` and the picture's shape. Of a shape: nil is the frame's.
+    /// Of a picture: nil follows from `width` and the picture's shape. Of a shape: nil is that of `in`, or the frame's.
     public var height: FrameLength?
     /// Of a picture or a shape: the part that is seen, which moves nothing. Nil: all of it.
     public var crop: Rectangle?
@@ -102,6 +104,18 @@ extension Document {
       var track: TrackID? { if case .track(let id) = self { id } else { nil } }
     }
 
+    /// A rectangle of the frame.
+    public struct Area: Hashable, Sendable {
+      public var x: FrameLength
+      public var y: FrameLength
+      public var width: FrameLength
+      public var height: FrameLength
+
+      public init(x: FrameLength, y: FrameLength, width: FrameLength, height: FrameLength) {
+        (self.x, self.y, self.width, self.height) = (x, y, width, height)
+      }
+    }
+
     public enum Inset: Hashable, Sendable {
       /// Per cent are of the frame's height.
       case same(FrameLength)
@@ -158,6 +172,10 @@ extension Document.FrameLength {
     case .percent(let percent): .percent(percent)
     }
   }
+}
+
+extension Document.Overlay.Area {
+  var json: JSONValue { [x.json, y.json, width.json, height.json] }
 }
 
 extension Document.Overlay.Inset {

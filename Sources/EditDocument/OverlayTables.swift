@@ -14,6 +14,9 @@ enum OverlayKeys {
     "inset", .inset, default: "0", type: "length, or `[x, y]`",
     "between it and those edges; two lengths are those from the left or the right edge and from the top or the bottom "
       + "edge")
+  static let area = Key(
+    "in", .area, default: "the whole frame",
+    "the rectangle of the frame in which `anchor` and `inset` count, of lengths")
   private static let offsets = -OverlayEntry.greatestOffset...OverlayEntry.greatestOffset
   static let x = Key(
     "x", .frameLength(offsets), default: "0 if there is a `y`", type: "length",
@@ -39,7 +42,8 @@ enum OverlayKeys {
     "applied before it is transformed; ramps are on the overlay's own time; see [Filters](#filters)")
   /// A number may come from a metadata track.
   static let commonProperties: [Property<Document.Overlay>] = [
-    over.of(\.over), anchor.of(\.anchor), inset.of(\.inset), x.of(\.x), y.of(\.y), transform.of(\.transform),
+    over.of(\.over), anchor.of(\.anchor), inset.of(\.inset), area.of(\.in), x.of(\.x), y.of(\.y),
+    transform.of(\.transform),
     rotate.of(\.rotate).readBySection, opacity.of(\.opacity).readBySection, blendMode.of(\.blendMode),
     filters.of(list: \.filters),
   ]
@@ -81,10 +85,10 @@ enum OverlayKeys {
 
   static let shape = Key(required: "shape", Form<DrawnPicture.Shape>.choice("shape"), "of its width and height")
   static let shapeWidth = Key(
-    "width", .frameLength(OverlayEntry.sides), default: "the frame's",
+    "width", .frameLength(OverlayEntry.sides), default: "that of `in`, else the frame's",
     type: "length, 1 to \(PixelSize.largestSide) pixels", "")
   static let shapeHeight = Key(
-    "height", .frameLength(OverlayEntry.sides), default: "the frame's",
+    "height", .frameLength(OverlayEntry.sides), default: "that of `in`, else the frame's",
     type: "length, 1 to \(PixelSize.largestSide) pixels", "")
   private static let shapeStyle: [Property<Document.Overlay>] = [
     shape.of(\.shape), PictureKeys.color.of(\.color), PictureKeys.gradient.of(\.gradient),
@@ -174,9 +178,9 @@ enum OverlayKeys {
   ) -> ObjectTable {
     ObjectTable(
       name: name, noun: noun, keys: keys, instead: OverlayEntry.instead, kind: kind,
-      rules: ["anchor", "inset"].flatMap { key in
+      rules: ["anchor", "inset", "in"].flatMap { key in
         ["x", "y"].map {
-          .excludes(key, $0, "an overlay is placed by 'anchor' and 'inset' or by 'x' and 'y', not both")
+          .excludes(key, $0, "an overlay is placed by 'anchor', 'inset' and 'in' or by 'x' and 'y', not both")
         }
       } + rules,
       restrictions: [
@@ -217,6 +221,26 @@ extension Form where Value == Document.Overlay.Number {
     Form("", .any(.number(range), NumberTrackKeys.table.reference)) { reader, value in
       let (isTrack, track) = reader.numberTrack(value, in: range)
       return isTrack ? track.map { .track($0) } : reader.number(value, in: range).map { .constant($0) }
+    }
+  }
+}
+
+extension Form where Value == Document.Overlay.Area {
+  static var area: Form {
+    let place = Form<Document.FrameLength>.frameLength(
+      -OverlayEntry.greatestOffset...OverlayEntry.greatestOffset)
+    let side = Form<Document.FrameLength>.frameLength(OverlayEntry.sides)
+    return Form("`[x, y, width, height]`", .tuple(place.schema, place.schema, side.schema, side.schema)) {
+      reader, value in
+      guard case .array(let items) = value.content, items.count == 4 else {
+        reader.problems.addShape(
+          value.pointer, "\(value.shown) should be a rectangle of the frame: [x, y, width, height]")
+        return nil
+      }
+      let (x, y) = (place.read(&reader, items[0]), place.read(&reader, items[1]))
+      let (width, height) = (side.read(&reader, items[2]), side.read(&reader, items[3]))
+      guard let x, let y, let width, let height else { return nil }
+      return Document.Overlay.Area(x: x, y: y, width: width, height: height)
     }
   }
 }

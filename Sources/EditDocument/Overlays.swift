@@ -96,7 +96,8 @@ extension DocumentReader {
   /// Reads an overlay. Nil and a problem if it cannot be used.
   mutating func overlay(_ value: JSONValue) -> OverlayEntry? {
     guard case .object(let members) = value.content else {
-      problems.addShape(value.pointer, "\(value.shown) should be an overlay: an object with 'image', 'video', 'shape' or 'text'")
+      problems.addShape(
+        value.pointer, "\(value.shown) should be an overlay: an object with 'image', 'video', 'shape' or 'text'")
       return nil
     }
     let written = OverlayKeys.contents.filter { content in members.contains { $0.key == content.0 } }
@@ -116,7 +117,7 @@ extension DocumentReader {
     let isShape = fields.has("shape")
     let isPicture = fields.has("image") || fields.has("video") || isShape
     var properties = isOne ? written[0].2 : OverlayKeys.contents.flatMap(\.2)
-    var seen: Set<String> = ["anchor", "inset", "x", "y"]
+    var seen: Set<String> = ["anchor", "inset", "in", "x", "y"]
     properties.removeAll { property in
       let (name, ofPictures) = (property.key.name, OverlayKeys.ofPictures.map(\.name))
       // What is seen of it can be cut off whatever it shows, as long as it is no text.
@@ -140,7 +141,7 @@ extension DocumentReader {
   }
 
   private mutating func readPlacement(_ fields: Fields, into overlay: inout Document.Overlay) {
-    let keys = ["anchor", "inset", "x", "y"]
+    let keys = ["anchor", "inset", "in", "x", "y"]
     read(fields, OverlayKeys.commonProperties, into: &overlay) { keys.contains($0.name) }
   }
 
@@ -303,7 +304,7 @@ extension Lowering {
       return nil
     }
     var overlay = Overlay(
-      content: content, over: over, placement: placement(entry.placement, frame), opacity: entry.opacity, ramps: list,
+      content: content, over: over, placement: placement(entry, frame), opacity: entry.opacity, ramps: list,
       blendMode: entry.blendMode)
     overlay.alpha = entry.alpha
     overlay.geometry = geometry(of: entry, over)
@@ -321,7 +322,7 @@ extension Lowering {
     switch entry.content {
     case .image(let id, _, _), .video(let id, _, _, _): return geometry(&placed, of: id)
     case .shape(_, let size):
-      return frameSize.flatMap { geometry(&placed, of: shapeSize(size, $0), named: "the shape") }
+      return frameSize.flatMap { geometry(&placed, of: shapeSize(size, entry, $0), named: "the shape") }
     // A text has no crop, which is all that depends on the picture's size.
     case .text: return geometry(&placed, of: PixelSize(width: 1, height: 1), named: "the text")
     }
@@ -356,7 +357,7 @@ extension Lowering {
     case .shape(var picture, let size):
       guard let frame else { return nil }
       picture = picture.scaled(by: scale.approximate)
-      let shown = shapeSize(size, frame)
+      let shown = shapeSize(size, entry, frame)
       picture.size = shown
       checkArea(of: picture, at: entry.pointer)
       return .image(asset: addPicture(picture, at: entry.pointer), width: shown.width, height: shown.height)
@@ -420,11 +421,12 @@ extension Lowering {
   // MARK: Lengths
 
   /// The size of a shape in pixels of the frame.
-  private func shapeSize(_ size: OverlaySize, _ frame: PixelSize) -> PixelSize {
+  private func shapeSize(_ size: OverlaySize, _ entry: OverlayEntry, _ frame: PixelSize) -> PixelSize {
+    let whole = area(of: entry, frame)?.size ?? frame
     func within(_ side: Int) -> Int { min(max(1, side), PixelSize.largestSide) }
     return PixelSize(
-      width: size.width.map { within(pixels($0, of: frame.width)) } ?? frame.width,
-      height: size.height.map { within(pixels($0, of: frame.height)) } ?? frame.height)
+      width: size.width.map { within(pixels($0, of: frame.width)) } ?? within(whole.width),
+      height: size.height.map { within(pixels($0, of: frame.height)) } ?? within(whole.height))
   }
 
   /// The width and height of a picture in pixels of the frame.
@@ -434,6 +436,25 @@ extension Lowering {
     let height = size.height.map { pixels($0, of: frame?.height) }
     func within(_ side: Int) -> Int { min(max(1, side), PixelSize.largestSide) }
     return (width.map(within), height.map(within))
+  }
+
+  private func placement(_ entry: OverlayEntry, _ frame: PixelSize?) -> OverlayPlacement {
+    guard let area = area(of: entry, frame) else { return placement(entry.placement, frame) }
+    switch placement(entry.placement, frame) {
+    case .anchor(let anchor, let inset): return .within(area, anchor, x: inset, y: inset)
+    case .anchorInsets(let anchor, let x, let y): return .within(area, anchor, x: x, y: y)
+    case let other: return other
+    }
+  }
+
+  /// The rectangle in which an overlay is anchored. Nil: the frame.
+  private func area(of entry: OverlayEntry, _ frame: PixelSize?) -> PixelRect? {
+    entry.written.in.map { area in
+      PixelRect(
+        x: pixels(area.x, of: frame?.width), y: pixels(area.y, of: frame?.height),
+        size: PixelSize(
+          width: max(1, pixels(area.width, of: frame?.width)), height: max(1, pixels(area.height, of: frame?.height))))
+    }
   }
 
   private func placement(_ placement: WrittenPlacement, _ frame: PixelSize?) -> OverlayPlacement {

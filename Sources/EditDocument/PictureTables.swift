@@ -18,7 +18,8 @@ enum PictureKeys {
     "size", .size(1...PixelSize.largestSide), default: "the film's", "pixels")
 
   static let kinds = KindKey(
-    name: shape.name, standard: DrawnPicture.Shape.rectangle.rawValue, names: DrawnPicture.Shape.allCases.map(\.rawValue)
+    name: shape.name, standard: DrawnPicture.Shape.rectangle.rawValue,
+    names: DrawnPicture.Shape.allCases.map(\.rawValue)
   ) { key, kind in "'\(key.name)' is for rectangles; this is an \(kind)" }
 
   static let rules: [KeyRule] = [
@@ -72,7 +73,8 @@ enum GradientKeys {
     ) { key, kind in "'\(key.name)' is for linear gradients; this one is \(kind)" })
 
   private static let stopList = Form<[Gradient.Stop]>(
-    "array of colours", [
+    "array of colours",
+    [
       "type": "array", "minItems": 2, "maxItems": .integer(greatestCount),
       "items": .any(.reference("color"), GradientStopKeys.table.reference),
     ]
@@ -101,7 +103,8 @@ enum GradientStopKeys {
   static let color = Key(required: "color", .color, "")
   static let at = Key(
     "at", .number(0...1), default: "evenly between those that have one; of the first 0, of the last 1",
-    "where it is on the way; not before the one before it. Before the first place and after the last one the colour stays")
+    "where it is on the way; not before the one before it. Before the first place and after the last one the colour stays"
+  )
 
   static let properties: [Property<Gradient.Stop>] = [color.of(\.color), at.of(\.at)]
   static let table = ObjectTable(
@@ -133,7 +136,8 @@ extension DocumentReader {
       read(fields, GradientStopKeys.properties, into: &stop)
       if let at = stop.at {
         if at < place, !isFirst {
-          problems.add(fields.pointer.key("at"), "\(plain(at)) is before the place of an earlier colour, \(plain(place))")
+          problems.add(
+            fields.pointer.key("at"), "\(plain(at)) is before the place of an earlier colour, \(plain(place))")
         }
         place = at
       }

@@ -5,7 +5,9 @@ import Testing
 
 /// The values of texts that count, beside other programs' numbers and plain counting.
 @Suite struct CountingTextTests {
-  private func text(_ count: CountingText.Count, at frame: Int, rate: Rational, start: MediaTime = .zero) throws -> String {
+  private func text(
+    _ count: CountingText.Count, at frame: Int, rate: Rational, start: MediaTime = .zero
+  ) throws -> String {
     let duration = try MediaTime(.one / rate)
     return try CountingText(count, start: start).text(at: duration * Rational(frame), frameDuration: duration)
   }
@@ -77,7 +79,8 @@ import Testing
     }
     #expect(shown == expected)
     for (format, written) in [
-      (CountingNumber.Format.paddedMinutes, "61:01"), (.hours, "1:01:01"), (.paddedHours, "01:01:01"), (.number, "3661"),
+      (CountingNumber.Format.paddedMinutes, "61:01"),
+      (.hours, "1:01:01"), (.paddedHours, "01:01:01"), (.number, "3661"),
     ] {
       let number = CountingNumber(from: 3661, to: 0, duration: MediaTime(seconds: 9), rounding: .up, format: format)
       #expect(try text(.number(number), at: 0, rate: rate) == written)

@@ -5,10 +5,12 @@ import Testing
 
 /// What texts that count mean in a document.
 @Suite struct CountingDocumentTests {
-  private func document(_ text: String, _ overlay: String = "", _ composition: String = #", "frameRate": 25"#) -> String {
+  private func document(_ text: String, _ overlay: String = "", _ composition: String = #", "frameRate": 25"#) -> String
+  {
     documentText(
       tracks: #"[{"clips": [{"asset": "v", "use": "0..10"}]}]"#,
-      #""videoComposition": {"renderSize": [1280, 720]\#(composition), "overlays": [{"text": \#(text)\#(overlay)}]}"#)
+      #""videoComposition": {"renderSize": [1280, 720]\#(composition), "overlays": [{"text": \#(text)\#(overlay)}]}"#
+    )
   }
 
   private func counting(_ text: String, _ overlay: String = "", _ composition: String = #", "frameRate": 25"#) throws
@@ -22,7 +24,9 @@ import Testing
 
   @Test func `timecodes and frames count from the film's start`() throws {
     let ntsc = #", "frameRate": 29.97"#
-    #expect(try counting(#"{"timecode": "01:00:00:00"}"#, #", "over": "2..4""#) == CountingText(.timecode("01:00:00:00")))
+    #expect(
+      try counting(#"{"timecode": "01:00:00:00"}"#, #", "over": "2..4""#)
+        == CountingText(.timecode("01:00:00:00")))
     #expect(try counting(#"{"timecode": "01:00:00;02"}"#, "", ntsc) == CountingText(.timecode("01:00:00;02")))
     #expect(
       try counting(##"{"frame": 1, "digits": 5, "prefix": "#"}"##, #", "over": "2..4""#)
@@ -66,7 +70,8 @@ import Testing
       (#"{"frame": 1, "counter": 2}"#, "/counter"), (#"{"counter": 5}"#, ""),
       (#"{"counter": [1, 2], "rate": 3}"#, "/rate"), (#"{"counter": 5, "rate": 1, "over": "0..1"}"#, "/over"),
       (#"{"counter": [1, 2, 3]}"#, "/counter"), (#"{"counter": [1, 2], "over": "0..11"}"#, "/over"),
-      (#"{"counter": [1, 2], "format": "m:ss", "digits": 3}"#, "/digits"), (#"{"counter": [1, 2], "decimals": 7}"#, "/decimals"),
+      (#"{"counter": [1, 2], "format": "m:ss", "digits": 3}"#, "/digits"),
+      (#"{"counter": [1, 2], "decimals": 7}"#, "/decimals"),
       (#"{"countdown": -1}"#, "/countdown"), (#"{"countdown": 5, "format": "ss"}"#, "/format"),
       (#"{"date": "2026-02-29"}"#, "/date"), (#"{"date": "2026-02-28T25:00"}"#, "/date"),
       (#"{"date": "2026-02-28", "format": "%Q"}"#, "/format"), (#"{"date": "now"}"#, "/date"),

@@ -45,9 +45,8 @@ import Testing
     )
     let of = try [size(a), size("\(a), \(b)"), size("\(a), \(v)"), size(a, #""scale": 0.5"#)]
     let video = try lowered(text(picture, v)).videoComposition.renderSize
-    #expect(of.map(\.film) == [
-      PixelSize(width: 1920, height: 1080), PixelSize(width: 640, height: 480), video, PixelSize(width: 960, height: 540),
-    ])
+    let sizes = [(1920, 1080), (640, 480), (video.width, video.height), (960, 540)]
+    #expect(of.map(\.film) == sizes.map { PixelSize(width: $0, height: $1) })
     #expect(of.allSatisfy { $0.film == $0.a })
   }
 
@@ -65,7 +64,8 @@ import Testing
       return
     }
     #expect(width == 50 && height == 30)
-    #expect(try drawn(edit, shape).drawn?.cornerRadius == 4 && drawn(edit, shape).size == PixelSize(width: 50, height: 30))
+    #expect(try drawn(edit, shape).drawn?.cornerRadius == 4)
+    #expect(try drawn(edit, shape).size == PixelSize(width: 50, height: 30))
   }
 
   @Test func `a shape is as large as the frame, and says nothing of media`() throws {
@@ -77,8 +77,8 @@ import Testing
     let contents = edit.videoComposition.overlays.map(\.content)
     guard case .image(let id, let width, let height)? = contents.first else { return }
     #expect(width == 320 && height == 240 && contents.last == .image(asset: "a", width: 10, height: nil))
-    #expect(try drawn(edit, id).drawn?.fill == .gradient(
-      Gradient(stops: [Gradient.Stop(Color(red: 255, green: 0, blue: 0)), Gradient.Stop(Color(red: 0, green: 255, blue: 0))])))
+    let stops = [Color(red: 255, green: 0, blue: 0), Color(red: 0, green: 255, blue: 0)].map { Gradient.Stop($0) }
+    #expect(try drawn(edit, id).drawn?.fill == .gradient(Gradient(stops: stops)))
     let parsed = try Document.parse(Array(document.utf8))
     #expect(parsed.assetPaths.map(\.id) == ["v"])
     let warnings = try parsed.lowerWithWarnings(assets: standardAssets(), output: nil).warnings
@@ -88,16 +88,22 @@ import Testing
   @Test func `what cannot be drawn is a problem in its place`() throws {
     let clip = #"{ "asset": "a", "duration": 1 }"#
     for (picture, place) in [
-      (#"{}"#, ""), (#"{ "shape": "ellipse" }"#, ""), (##"{ "color": "#000000", "gradient": ["#000000", "#ffffff"] }"##, "/color"),
+      (#"{}"#, ""), (#"{ "shape": "ellipse" }"#, ""),
+      (##"{ "color": "#000000", "gradient": ["#000000", "#ffffff"] }"##, "/color"),
       (##"{ "gradient": ["#000000"] }"##, "/gradient"), (##"{ "gradient": { "angle": 3 } }"##, "/gradient"),
       (##"{ "gradient": { "kind": "radial", "angle": 3, "stops": ["#000000", "#ffffff"] } }"##, "/gradient/angle"),
-      (##"{ "gradient": [ { "color": "#000000", "at": 0.5 }, { "color": "#ffffff", "at": 0.4 } ] }"##, "/gradient/1/at"),
+      (
+        ##"{ "gradient": [ { "color": "#000000", "at": 0.5 }, { "color": "#ffffff", "at": 0.4 } ] }"##, "/gradient/1/at"
+      ),
       (##"{ "color": "#000000", "shape": "ellipse", "cornerRadius": 4 }"##, "/cornerRadius"),
-      (##"{ "color": "#000000", "shape": "star" }"##, "/shape"), (##"{ "color": "#000000", "size": [0, 4] }"##, "/size/0"),
-      (##"{ "color": "#000000", "size": [16384, 16384] }"##, "/size"), (##"{ "colour": "#000000", "border": {"width": 2} }"##, "/colour"),
+      (##"{ "color": "#000000", "shape": "star" }"##, "/shape"),
+      (##"{ "color": "#000000", "size": [0, 4] }"##, "/size/0"),
+      (##"{ "color": "#000000", "size": [16384, 16384] }"##, "/size"),
+      (##"{ "colour": "#000000", "border": {"width": 2} }"##, "/colour"),
       (#"12"#, ""),
     ] {
-      #expect(try found("\"a\": \(picture)", clip).map(\.pointer) == ["/assets/a\(place)"], "\(picture)")
+      let pointers = try found("\"a\": \(picture)", clip, #""renderSize": [64, 36]"#).map(\.pointer)
+      #expect(pointers == ["/assets/a\(place)"], "\(picture)")
     }
     for (overlay, place) in [
       (#""shape": "ellipse""#, ""), (##""shape": "ellipse", "color": "#000000", "text": "a""##, ""),
@@ -110,7 +116,10 @@ import Testing
       #expect(problems.map(\.pointer) == ["/videoComposition/overlays/0\(place)"], "\(overlay)")
     }
     // It has no sound, no time, and is no file.
-    for others in [#""captions": [ { "asset": "a" } ]"#, #""audioMix": {}, "export": { "to": "o.mp4", "artwork": "a" }"#] {
+    for others in [
+      #""captions": [ { "asset": "a" } ], "export": { "to": "o.mp4" }"#,
+      #""export": { "to": "o.mp4", "artwork": "a" }"#,
+    ] {
       let document = """
         { "sheaf": 1, "assets": { "a": { "color": "#000000" } }, "tracks": [ { "clips": [ \(clip) ] } ], \(others) }
         """

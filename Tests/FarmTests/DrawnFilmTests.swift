@@ -25,12 +25,12 @@ import Testing
       #expect(made.errors.isEmpty, "\(made.errors)")
       let pixels = try [UInt8](
         Tool.ffmpeg([
-          "-i", film, "-vf", "scale=in_color_matrix=bt601:flags=accurate_rnd+full_chroma_int", "-pix_fmt", "rgb24", "-f",
-          "rawvideo", "-",
+          "-i", film, "-vf", "scale=in_color_matrix=bt601:flags=accurate_rnd+full_chroma_int",
+          "-pix_fmt", "rgb24", "-f", "rawvideo", "-",
         ]))
       try #require(pixels.count == 40 * 64 * 36 * 3)
-      for (frame, x, expected) in [(0, 60, [0xd0, 0x20, 0x30]), (39, 60, [0x20, 0x40, 0xc0]), (20, 8, [0x20, 0xe0, 0x40])]
-      {
+      let places = [(0, 60, [0xd0, 0x20, 0x30]), (39, 60, [0x20, 0x40, 0xc0]), (20, 8, [0x20, 0xe0, 0x40])]
+      for (frame, x, expected) in places {
         let start = (frame * 64 * 36 + 2 * 64 + x) * 3
         for (found, right) in zip(pixels[start..<(start + 3)], expected) {
           #expect(abs(Int(found) - right) <= 3, "frame \(frame): \(pixels[start..<(start + 3)])")

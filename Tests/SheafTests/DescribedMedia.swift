@@ -400,6 +400,12 @@ struct RandomEdits {
       if flip() { (text.isBold, text.alignment, text.lineSpacing) = (true, .justify, 1.25) }
       overlay = .init(.text(text))
     }
+    if whole(0...4) == 0 {
+      overlay.area = .init(
+        x: .pixels(whole(-9...9)), y: .percent(3), width: .pixels(200), height: .percent(number(20, 90)))
+      overlay.place = .anchor(.bottom, inset: .pixels(3))
+      return overlay
+    }
     overlay.place =
       flip()
       ? flip()

@@ -13,7 +13,8 @@ public struct CalendarDate: Sendable, Hashable, Codable {
     else { return nil }
     var time = [0, 0, 0]
     if parts.count > 1 {
-      guard let written = Self.fields(parts[1], ":", [2, 2, 2]) ?? Self.fields(parts[1], ":", [2, 2]) else { return nil }
+      let written = Self.fields(parts[1], ":", [2, 2, 2]) ?? Self.fields(parts[1], ":", [2, 2])
+      guard let written else { return nil }
       time = written + [0, 0, 0].dropFirst(written.count)
     }
     guard time[0] < 24, time[1] < 60, time[2] < 60 else { return nil }

@@ -10,6 +10,9 @@ extension VideoComposition.Overlay {
       let filters = overlay.filters.all({ VideoComposition.Filter($0) })
     else { return nil }
     self.init(content, timeRange: range, place: Place(overlay))
+    area = overlay.in.map {
+      Area(x: Length($0.x), y: Length($0.y), width: Length($0.width), height: Length($0.height))
+    }
     switch overlay.opacity {
     case nil: break
     case .constant(let number): opacity = number
@@ -37,6 +40,9 @@ extension VideoComposition.Overlay {
       opacity: opacityRamps, geometry: LayerGeometry(crop: crop, transform: transform.map { .turn($0) }))
     var overlay = try content.written()
     place.write(into: &overlay)
+    overlay.in = area.map {
+      Document.Overlay.Area(x: $0.x.written, y: $0.y.written, width: $0.width.written, height: $0.height.written)
+    }
     overlay.over = timeRange.map { Document.TimeRange($0) }
     guard opacityTrack == nil || opacity == 1 else {
       throw DocumentError(
@@ -118,7 +124,8 @@ extension VideoComposition.Overlay.Content {
       overlay.use = use.map { Document.TimeRange($0) }
       overlay.loop = loop == 1 ? nil : loop.map { .times($0) } ?? .forever
     case .shape(let picture, _, _) where picture.size != nil:
-      throw DocumentError("/shape", "the size of an overlay's shape is its 'width' and 'height', not that of the picture")
+      throw DocumentError(
+        "/shape", "the size of an overlay's shape is its 'width' and 'height', not that of the picture")
     case .shape(let picture, let width, let height):
       overlay = Document.Overlay(shape: picture.shape)
       switch picture.fill {

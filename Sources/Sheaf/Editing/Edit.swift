@@ -66,8 +66,8 @@ public struct Edit: Sendable, Hashable {
     return AssetSource(id: id, description: asset.description)
   }
 
-  /// Gives a picture that is drawn a name in the edit. It can then be inserted into the composition for any duration. One
-  /// without a size is as large as the film.
+  /// Gives a picture that is drawn a name in the edit. It can then be inserted into the composition for any duration.
+  /// One without a size is as large as the film.
   public mutating func add(_ picture: Picture, as name: AssetID) -> AssetSource {
     pictures[name] = picture
     return AssetSource(id: name, description: AssetDescription(picture, film: frameForPictures))

@@ -29,6 +29,18 @@ extension VideoComposition {
       case counting(Count, StyledText)
     }
 
+    /// A rectangle of the frame.
+    public struct Area: Sendable, Hashable {
+      public var x: Length
+      public var y: Length
+      public var width: Length
+      public var height: Length
+
+      public init(x: Length, y: Length, width: Length, height: Length) {
+        (self.x, self.y, self.width, self.height) = (x, y, width, height)
+      }
+    }
+
     public enum Place: Sendable, Hashable {
       /// At an edge, in a corner or in the centre, `inset` away from those edges.
       case anchor(Anchor, inset: Length = .pixels(0))
@@ -50,6 +62,8 @@ extension VideoComposition {
     /// On the composition's timeline. Nil: the whole film.
     public var timeRange: MediaTimeRange?
     public var place: Place
+    /// The rectangle of the frame in which the anchor of `place` counts. Nil: the frame.
+    public var area: Area?
     /// 0…1. It is multiplied by the value of `opacityRamps`.
     public var opacity: Double
     public var opacityRamps: RampList
