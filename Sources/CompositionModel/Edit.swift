@@ -11,6 +11,8 @@ public struct Edit: Sendable, Hashable, Codable {
   public var metadata: [MetadataTrack]?
   /// The outputs, of which `export` and `captions` are those of the first one with pictures. Nil: there is one output.
   public var outputs: [EditOutput]?
+  /// The assets that are no files: pictures that are drawn. Nil: none.
+  public var drawn: [AssetID: AssetDescription]?
 
   public init(
     composition: Composition, videoComposition: VideoComposition, audioMix: AudioMix, export: ExportSettings

@@ -7,20 +7,44 @@ struct AssetEntry: Sendable {
   var pointer: JSONPointer
 }
 
+/// An asset that is no file: a picture that is drawn.
+struct PictureEntry: Sendable {
+  var id: AssetID
+  var picture: DrawnPicture
+  var pointer: JSONPointer
+}
+
+extension Document {
+  /// What an asset is.
+  enum Asset: Hashable, Sendable {
+    case file(String)
+    case picture(DrawnPicture)
+  }
+
+  /// What `assets` has.
+  var allAssets: [AssetID: Asset] {
+    assets.mapValues { .file($0) }.merging(pictures.mapValues { .picture($0) }) { file, _ in file }
+  }
+}
+
 extension DocumentReader {
   /// Reads `assets` and declares their names.
-  mutating func assets(_ value: JSONValue?) -> [AssetEntry] {
-    var assets: [AssetEntry] = []
+  mutating func assets(_ value: JSONValue?) -> (files: [AssetEntry], pictures: [PictureEntry]) {
+    var (files, pictures, known): ([AssetEntry], [PictureEntry], [AssetID]) = ([], [], [])
     for (id, value) in members(value, "paths by name, such as {\"beach\": \"media/beach.mov\"}") {
       if id.isEmpty { problems.addShape(value.pointer, "an asset needs a name that is not empty") }
-      guard let path = name(value, "an asset's path") else {
+      if case .object = value.content, let picture = PictureKeys.form.read(&self, value) {
+        pictures.append(PictureEntry(id: id, picture: picture, pointer: value.pointer))
+      } else if !value.isObject, let path = name(value, "an asset's path") {
+        files.append(AssetEntry(id: id, path: path, pointer: value.pointer))
+      } else {
         names.damagedAssets.insert(id)
         continue
       }
-      assets.append(AssetEntry(id: id, path: path, pointer: value.pointer))
+      known.append(id)
     }
-    names.assets = assets.map(\.id)
-    return assets
+    names.assets = known
+    return (files, pictures)
   }
 
   /// A reference to an asset: the name of one that the document declares.
@@ -39,7 +63,25 @@ extension DocumentReader {
   }
 }
 
+extension JSONValue {
+  fileprivate var isObject: Bool { if case .object = content { true } else { false } }
+
+  /// In the order of their names.
+  static func assets(_ assets: [AssetID: Document.Asset]) -> JSONValue {
+    .object(
+      assets.sorted { $0.key < $1.key }.map { id, asset in
+        switch asset {
+        case .file(let path): (id, .text(path))
+        case .picture(let picture): (id, picture.json)
+        }
+      })
+  }
+}
+
 extension Lowering {
+  /// The size of a film of which nothing gives one: its pictures are drawn, and have none of their own.
+  static let standardSize = PixelSize(width: 1920, height: 1080)
+
   /// Reports the assets that cannot be used.
   mutating func checkAssets(unreadable: [AssetID: String]) {
     for asset in document.assets {
@@ -49,5 +91,37 @@ extension Lowering {
         problems.add(asset.pointer, "'\(asset.path.shortened)' has not been probed")
       }
     }
+  }
+
+  /// Describes the pictures that are drawn, as far as the size of the film is known.
+  mutating func describePictures() {
+    let film = frameSize ?? document.videoComposition.renderSize ?? Self.standardSize
+    for entry in document.pictures {
+      // One of the size of the film becomes smaller with it.
+      let picture = entry.picture.size == nil ? entry.picture.scaled(by: scale.approximate) : entry.picture
+      assets[entry.id] = AssetDescription(picture, film: film)
+    }
+  }
+
+  /// A shape of an overlay as an asset that the document does not name.
+  mutating func addPicture(_ picture: DrawnPicture, at pointer: JSONPointer) -> AssetID {
+    var id = "the shape \(pointer.text)"
+    while assets[id] != nil { id += "'" }
+    assets[id] = AssetDescription(picture, film: frameSize ?? Self.standardSize)
+    return id
+  }
+
+  /// The descriptions of the pictures that are drawn.
+  var drawnAssets: [AssetID: AssetDescription]? {
+    let drawn = assets.filter { $0.value.defaultTrack(.video)?.video?.drawn != nil }
+    return drawn.isEmpty ? nil : drawn
+  }
+
+  mutating func checkArea(of picture: DrawnPicture, at pointer: JSONPointer) {
+    guard let size = picture.size, size.width * size.height > PixelSize.largestArea else { return }
+    problems.add(
+      pointer,
+      "\(size.width)x\(size.height) has \(size.width * size.height) pixels; a picture has at most "
+        + "\(PixelSize.largestArea)")
   }
 }

@@ -1,13 +1,14 @@
 public import CompositionModel
 
 extension Document {
-  /// A picture, a video or a text over the composited frame. It has one of `image`, `video` and `text`, and the keys of
-  /// that. What is nil has its default.
+  /// A picture, a video, a shape or a text over the composited frame. It has one of `image`, `video`, `shape` and
+  /// `text`, and the keys of that. What is nil has its default.
   public struct Overlay: Hashable, Sendable {
     /// An asset that is a still picture, or an animated one.
     public var image: AssetID?
     /// An asset that is a video.
     public var video: AssetID?
+    public var shape: DrawnPicture.Shape?
     public var text: Text?
 
     /// When it is shown. Nil: during the whole film; a video from 0 for as long as it plays.
@@ -16,6 +17,8 @@ extension Document {
     public var anchor: Anchor?
     /// Between it and those edges. Nil: 0.
     public var inset: Inset?
+    /// The rectangle of the frame in which it is anchored, in place of the whole frame. Nil: the frame.
+    public var `in`: Area?
     /// In place of `anchor`: its left edge, from the frame's. Nil: 0 if there is a `y`.
     public var x: FrameLength?
     /// In place of `anchor`: its top edge, from the frame's. Nil: 0 if there is an `x`.
@@ -36,15 +39,24 @@ extension Document {
     public var use: TimeRange?
     /// Nil: an animated picture is repeated for as long as it is shown, and a video plays once.
     public var loop: Loop?
-    /// Of a picture: nil follows from `height` and the picture's shape. Of a text: whole pixels at which lines are
-    /// wrapped; nil: the frame's width less the insets.
+    /// Of a picture: nil follows from `height` and the picture's shape. Of a shape: nil is that of `in`, or the
+    /// frame's. Of a text: whole pixels at which lines are wrapped; nil: the frame's width less the insets.
     public var width: FrameLength?
-    /// Of a picture. Nil: from `width` and the picture's shape.
+    /// Of a picture: nil follows from `width` and the picture's shape. Of a shape: nil is that of `in`, or the frame's.
     public var height: FrameLength?
-    /// Of a picture: the part that is seen, which moves nothing. Nil: all of it.
+    /// Of a picture or a shape: the part that is seen, which moves nothing. Nil: all of it.
     public var crop: Rectangle?
     /// Of a picture with transparency: how its colours are stored. Nil: straight.
     public var alpha: AlphaMode?
+
+    // Of a shape:
+
+    /// In place of `color`.
+    public var gradient: Gradient?
+    /// Of a rectangle: the radius of its round corners, in pixels. Nil: 0.
+    public var cornerRadius: Double?
+    /// Inside of its edge.
+    public var border: LayerBorder?
 
     // Of a text:
 
@@ -54,7 +66,7 @@ extension Document {
     public var italic: Bool?
     /// Pixels of the font's em square. Nil: an eighteenth of the frame's height.
     public var size: Double?
-    /// Nil: white.
+    /// Of a text: nil is white. Of a shape: what it is filled with.
     public var color: Color?
     /// Nil: `center`.
     public var align: StyledText.Alignment?
@@ -68,8 +80,10 @@ extension Document {
 
     public init(image: AssetID) { self.image = image }
     public init(video: AssetID) { self.video = video }
+    public init(shape: DrawnPicture.Shape) { self.shape = shape }
     public init(text: String) { self.text = .text(text) }
     public init(text track: TrackText) { text = .track(track) }
+    public init(text counting: CountingText) { text = .counting(counting) }
 
     init() {}
 
@@ -77,6 +91,8 @@ extension Document {
       case text(String)
       /// The values of a metadata track.
       case track(TrackText)
+      /// A value of each frame.
+      case counting(CountingText)
     }
 
     /// A number, or those of a metadata track.
@@ -86,6 +102,18 @@ extension Document {
 
       var constant: Double? { if case .constant(let number) = self { number } else { nil } }
       var track: TrackID? { if case .track(let id) = self { id } else { nil } }
+    }
+
+    /// A rectangle of the frame.
+    public struct Area: Hashable, Sendable {
+      public var x: FrameLength
+      public var y: FrameLength
+      public var width: FrameLength
+      public var height: FrameLength
+
+      public init(x: FrameLength, y: FrameLength, width: FrameLength, height: FrameLength) {
+        (self.x, self.y, self.width, self.height) = (x, y, width, height)
+      }
     }
 
     public enum Inset: Hashable, Sendable {
@@ -129,7 +157,10 @@ extension Document {
 
 extension Document.Overlay {
   var json: JSONValue {
-    let properties = image != nil ? OverlayKeys.imageProperties : video != nil ? OverlayKeys.videoProperties : nil
+    let isOf = [image != nil, video != nil, shape != nil].firstIndex(of: true)
+    let properties = isOf.map {
+      [OverlayKeys.imageProperties, OverlayKeys.videoProperties, OverlayKeys.shapeProperties][$0]
+    }
     return .object(self, properties ?? OverlayKeys.textProperties)
   }
 }
@@ -141,6 +172,10 @@ extension Document.FrameLength {
     case .percent(let percent): .percent(percent)
     }
   }
+}
+
+extension Document.Overlay.Area {
+  var json: JSONValue { [x.json, y.json, width.json, height.json] }
 }
 
 extension Document.Overlay.Inset {
@@ -175,6 +210,7 @@ extension Document.Overlay.Text {
     switch self {
     case .text(let text): .text(text)
     case .track(let track): track.json
+    case .counting(let counting): counting.json
     }
   }
 }

@@ -10,6 +10,8 @@ public struct Document: Hashable, Sendable {
   public var schema: String?
   /// The paths of files by the names that the document has for them.
   public var assets: [AssetID: String] = [:]
+  /// The assets that are no files but pictures that are drawn. Their names differ from those of files.
+  public var pictures: [AssetID: DrawnPicture] = [:]
   /// Times on the film's timeline by name, from which other times count.
   public var markers: [String: Time] = [:]
   /// The first video track is on top.
@@ -29,6 +31,7 @@ public struct Document: Hashable, Sendable {
   public typealias BlendMode = CompositionModel.BlendMode
   public typealias Color = CompositionModel.Color
   public typealias ColorProperties = CompositionModel.ColourTags
+  public typealias Gradient = CompositionModel.Gradient
   public typealias Container = CompositionModel.Container
   public typealias Ducking = CompositionModel.Ducking
   public typealias DuckingLevels = CompositionModel.DuckingLevels
@@ -36,7 +39,8 @@ public struct Document: Hashable, Sendable {
   public typealias IrisShape = CompositionModel.IrisShape
   public typealias LoudnessTarget = CompositionModel.LoudnessTarget
   public typealias MaskChannel = CompositionModel.LayerMask.Channel
-  public typealias NumberRounding = EditDocument.NumberRounding
+  public typealias NumberRounding = CompositionModel.NumberRounding
+  public typealias Picture = CompositionModel.DrawnPicture
   public typealias Preset = PresetChoice
   public typealias ToneCurves = CompositionModel.ToneCurves
   public typealias ToneMapping = CompositionModel.ToneMapping

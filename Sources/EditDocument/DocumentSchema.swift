@@ -19,11 +19,12 @@ public enum DocumentSchema {
       RampTables.picture, RampTables.text, RampTables.value, RampTables.parameter,
     ] + FilterKind.allCases.compactMap { FilterTables.tables[$0] } + [
       VideoCompositionKeys.table, FilmColourKeys.table, TransitionKeys.table, CompositorKeys.table,
-      InstructionKeys.table, LayerKeys.table, OverlayKeys.imageTable, OverlayKeys.videoTable, OverlayKeys.textTable,
+      InstructionKeys.table, LayerKeys.table, OverlayKeys.imageTable, OverlayKeys.videoTable, OverlayKeys.shapeTable,
+      OverlayKeys.textTable, PictureKeys.table, GradientKeys.table, GradientStopKeys.table,
       OutlineKeys.table, ShadowKeys.table, BorderKeys.table, BoxKeys.table, TrackTextKeys.table, NumberTrackKeys.table,
       AudioMixKeys.trackTable, RampTables.volume, RampTables.clipVolume, RampTables.pan, RampTables.mix, DuckKeys.table,
       LoudnessKeys.table,
-    ] + AudioFilterKind.allCases.compactMap { AudioFilterTables.tables[$0] } + [
+    ] + CountingKeys.all.map(\.table) + AudioFilterKind.allCases.compactMap { AudioFilterTables.tables[$0] } + [
       ParameterKeys.table, CaptionKeys.table, ExportKeys.table, VideoKeys.table, VideoKeys.shared, AudioKeys.table,
       AudioKeys.shared,
       ChapterKeys.table, OutputKeys.table,

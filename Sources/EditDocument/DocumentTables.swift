@@ -12,12 +12,20 @@ enum DocumentKeys {
     }, example: #""sheaf": 1"#, "the version of this language")
   static let assets = Key(
     "assets",
-    Form<[AssetID: String]>(
+    Form<[AssetID: Document.Asset]>(
       "object",
-      ["type": "object", "propertyNames": ["minLength": 1], "additionalProperties": .reference("name")],
-      write: JSONValue.texts
-    ) { reader, value in Dictionary(reader.assets(value).map { ($0.id, $0.path) }) { first, _ in first } },
-    "files by name")
+      [
+        "type": "object", "propertyNames": ["minLength": 1],
+        "additionalProperties": .when(
+          ["type": "object"], then: PictureKeys.table.reference, else: .reference("name")),
+      ], write: JSONValue.assets
+    ) { reader, value in
+      let (files, pictures) = reader.assets(value)
+      return Dictionary(
+        files.map { ($0.id, .file($0.path)) } + pictures.map { ($0.id, .picture($0.picture)) }
+      ) { first, _ in first }
+    },
+    "files by name, and [pictures that are drawn](#pictures-that-are-drawn)")
   static let markers = Key(
     "markers",
     Form<[String: Document.Time]>(
@@ -73,7 +81,8 @@ enum DocumentKeys {
 
   /// The parts of a document are read together, in an order of their own.
   static let properties: [Property<Document>] = [
-    version.always(1), assets.of(\.assets, standard: [:]), markers.of(\.markers, standard: [:]),
+    version.always(1), assets.written { $0.allAssets.isEmpty ? nil : $0.allAssets },
+    markers.of(\.markers, standard: [:]),
     tracks.of(\.tracks),
     videoComposition.of(\.videoComposition, standard: Document.VideoComposition()),
     audioMix.of(\.audioMix, standard: Document.AudioMix()), captions.of(list: \.captions),
@@ -115,7 +124,8 @@ enum ParameterKeys {
 enum VideoCompositionKeys {
   static let renderSize = Key(
     "renderSize", .size(VideoCompositionEntry.sides),
-    default: "the largest clip that is shown, upright, rounded down to what the pixel format can store",
+    default: "the largest clip that is shown, upright, rounded down to what the pixel format can store; 1920x1080 if "
+      + "there are only [drawn pictures](#pictures-that-are-drawn) without a `size`",
     "size of the film in pixels; each \(VideoCompositionEntry.sides.lowerBound) to "
       + "\(VideoCompositionEntry.sides.upperBound), at most 16384x8192 in all")
   static let scale = Key(

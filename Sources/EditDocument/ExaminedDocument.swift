@@ -22,6 +22,8 @@ public struct ExaminedDocument: Sendable {
   public let written: Document
 
   let assets: [AssetEntry]
+  /// The assets that are drawn.
+  let pictures: [PictureEntry]
   /// Those that something in the document refers to.
   let usedAssets: Set<AssetID>
   let markers: [MarkerEntry]
@@ -152,7 +154,7 @@ extension DocumentReader {
     var written = Document()
     _ = read(fields, DocumentKeys.version)
     written.schema = read(fields, DocumentKeys.schema)
-    let assets = assets(fields["assets"])
+    let (assets, pictures) = assets(fields["assets"])
     let markers = markers(fields["markers"])
     let (tracks, subtitleTracks, writtenTracks) = tracks(fields["tracks"])
     let metadataTracks = metadataTracks
@@ -164,6 +166,7 @@ extension DocumentReader {
     checkMetadataUses(metadataTracks)
     checkThings()
     written.assets = Dictionary(assets.map { ($0.id, $0.path) }) { first, _ in first }
+    written.pictures = Dictionary(pictures.map { ($0.id, $0.picture) }) { first, _ in first }
     written.markers = Dictionary(markers.map { ($0.name, $0.time) }) { first, _ in first }
     written.tracks = writtenTracks
     written.videoComposition = videoComposition.written
@@ -171,7 +174,8 @@ extension DocumentReader {
     written.captions = captions.map(\.written)
     written.export = export.written
     return ExaminedDocument(
-      problems: problems.problems, written: written, assets: assets + fontFiles, usedAssets: names.usedAssets,
+      problems: problems.problems, written: written, assets: assets + fontFiles, pictures: pictures,
+      usedAssets: names.usedAssets,
       markers: markers, tracks: tracks,
       subtitleTracks: subtitleTracks, metadataTracks: metadataTracks,
       usedMetadataTracks: Set(metadataUses.map(\.track)), timesAreKnown: timesAreKnown,

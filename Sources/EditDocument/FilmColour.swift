@@ -141,7 +141,9 @@ extension Lowering {
     guard let film = edit.export.video?.colour, document.videoComposition.color == nil else { return }
     var reported: Set<AssetID> = []
     func add(_ id: AssetID, _ pointer: JSONPointer) {
-      guard let video = assets[id]?.defaultTrack(.video)?.video, reported.insert(id).inserted else { return }
+      // Colours of the document are graphics, as those of texts.
+      guard let video = assets[id]?.defaultTrack(.video)?.video, video.drawn == nil, reported.insert(id).inserted
+      else { return }
       let path = ColourPath(video, film: film, size: edit.videoComposition.renderSize)
       let isTelevision = [path.source, path.film].allSatisfy { $0.primaries.isStandard && $0.transfer == .display }
       guard !path.isSame, !isTelevision else { return }
@@ -161,7 +163,7 @@ extension Lowering {
       switch overlay.content {
       case .image(let id, _, _): add(id, overlay.pointer)
       case .video(let id, _, _, _): add(id, overlay.pointer)
-      case .text: break
+      case .shape, .text: break
       }
     }
   }

@@ -8,7 +8,7 @@ import CompositionModel
 struct Lowering {
   let document: ExaminedDocument
   /// The assets that can be used.
-  let assets: [AssetID: AssetDescription]
+  var assets: [AssetID: AssetDescription]
   /// The output's path from the command line.
   let output: String?
   var problems: ProblemList
@@ -61,6 +61,8 @@ struct Lowering {
     scale = document.videoComposition.scale
     problems = document.problemList
     checkAssets(unreadable: unreadable)
+    describePictures()
+    for entry in document.pictures { checkArea(of: entry.picture, at: entry.pointer.key(PictureKeys.size.name)) }
   }
 
   /// The edit. Nil if its size or its container is unknown.
@@ -76,6 +78,7 @@ struct Lowering {
     checkMaskTracks()
     let format = outputFormat()
     frameSize = format.size
+    describePictures()
     let export = exportSettings(format)
     let instructions = entry.instructions.map { lower($0) } ?? derivedInstructions()
     var overlays: [Overlay] = []
@@ -103,6 +106,7 @@ struct Lowering {
         filters: filters, toneMapping: entry.toneMapping),
       audioMix: audioMix, export: export)
     edit.captions = captions.isEmpty ? nil : captions
+    edit.drawn = drawnAssets
     let given = Set(document.compositors.flatMap { $0.compositor.metadata ?? [] })
     if !given.isEmpty { edit.metadata = metadata.filter { given.contains($0.id) } }
     // A number of frames that does not fit an `Int` is too large as well.

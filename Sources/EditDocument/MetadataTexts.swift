@@ -1,24 +1,5 @@
 import CompositionModel
 
-/// How a number that is shown is rounded to its last decimal.
-public enum NumberRounding: String, Sendable, Hashable, Codable, CaseIterable {
-  /// Halves away from zero.
-  case nearest
-  /// To the next one above, as in a countdown: each number lasts until the next one is reached.
-  case up
-  /// To the next one below, as in a stopwatch.
-  case down
-
-  /// What computing leaves beside a whole number counts as that number.
-  fileprivate func rounded(_ number: Double) -> Double {
-    switch self {
-    case .nearest: number.rounded(.toNearestOrAwayFromZero)
-    case .up: (number - 1e-6).rounded(.up)
-    case .down: (number + 1e-6).rounded(.down)
-    }
-  }
-}
-
 /// The text of an overlay that comes from a metadata track.
 struct TrackText: Sendable {
   var written: Document.TrackText

@@ -14,6 +14,9 @@ enum OverlayKeys {
     "inset", .inset, default: "0", type: "length, or `[x, y]`",
     "between it and those edges; two lengths are those from the left or the right edge and from the top or the bottom "
       + "edge")
+  static let area = Key(
+    "in", .area, default: "the whole frame",
+    "the rectangle of the frame in which `anchor` and `inset` count, of lengths")
   private static let offsets = -OverlayEntry.greatestOffset...OverlayEntry.greatestOffset
   static let x = Key(
     "x", .frameLength(offsets), default: "0 if there is a `y`", type: "length",
@@ -39,7 +42,8 @@ enum OverlayKeys {
     "applied before it is transformed; ramps are on the overlay's own time; see [Filters](#filters)")
   /// A number may come from a metadata track.
   static let commonProperties: [Property<Document.Overlay>] = [
-    over.of(\.over), anchor.of(\.anchor), inset.of(\.inset), x.of(\.x), y.of(\.y), transform.of(\.transform),
+    over.of(\.over), anchor.of(\.anchor), inset.of(\.inset), area.of(\.in), x.of(\.x), y.of(\.y),
+    transform.of(\.transform),
     rotate.of(\.rotate).readBySection, opacity.of(\.opacity).readBySection, blendMode.of(\.blendMode),
     filters.of(list: \.filters),
   ]
@@ -77,16 +81,36 @@ enum OverlayKeys {
   ]
   static let ofPictures: [any DeclaredKey] = Array(pictureProperties)
 
+  // MARK: Of shapes
+
+  static let shape = Key(required: "shape", Form<DrawnPicture.Shape>.choice("shape"), "of its width and height")
+  static let shapeWidth = Key(
+    "width", .frameLength(OverlayEntry.sides), default: "that of `in`, else the frame's",
+    type: "length, 1 to \(PixelSize.largestSide) pixels", "")
+  static let shapeHeight = Key(
+    "height", .frameLength(OverlayEntry.sides), default: "that of `in`, else the frame's",
+    type: "length, 1 to \(PixelSize.largestSide) pixels", "")
+  private static let shapeStyle: [Property<Document.Overlay>] = [
+    shape.of(\.shape), PictureKeys.color.of(\.color), PictureKeys.gradient.of(\.gradient),
+    PictureKeys.cornerRadius.of(\.cornerRadius), PictureKeys.border.of(\.border), shapeWidth.of(\.width),
+    shapeHeight.of(\.height), crop.of(\.crop),
+  ]
+  static let ofShapes: [any DeclaredKey] = Array(shapeStyle)
+
   // MARK: Of texts
 
   static let text = Key(
     "text",
     Form<Document.Overlay.Text>(
-      "string, or an object", .any(.all(.reference("name"), .reference("text")), TrackTextKeys.table.reference)
+      "string, or an object",
+      .any(
+        [.all(.reference("name"), .reference("text")), TrackTextKeys.table.reference]
+          + CountingKeys.all.map(\.table.reference))
     ) { $0.overlayText($1) },
     default: "required",
     "may have several lines, in any script that the installed fonts have; at most "
-      + "\(OverlayEntry.greatestTextLength) characters. An object: the values of a [metadata track](#metadata-tracks)")
+      + "\(OverlayEntry.greatestTextLength) characters. An object: the values of a "
+      + "[metadata track](#metadata-tracks), or a [text that counts](#texts-that-count)")
   static let font = Key(
     "font", .name("a font family"), default: "`sans-serif`",
     "a font family, as fontconfig finds it where the film is rendered (on a farm: on one of its workers, for the whole "
@@ -130,35 +154,42 @@ enum OverlayKeys {
     [image.of(\.image)] + pictureProperties + commonProperties + [ramps.of(list: \.ramps)]
   static let videoProperties: [Property<Document.Overlay>] =
     [video.of(\.video), use.of(\.use)] + pictureProperties + commonProperties + [ramps.of(list: \.ramps)]
+  static let shapeProperties = shapeStyle + commonProperties + [ramps.of(list: \.ramps)]
   static let textProperties = styleProperties + commonProperties + [textRamps.of(list: \.ramps)]
   static let imageTable = table("imageOverlay", "an image overlay", Array(imageProperties))
   static let videoTable = table("videoOverlay", "a video overlay", Array(videoProperties))
+  static let shapeTable = table(
+    "shapeOverlay", "a shape overlay", Array(shapeProperties), kind: PictureKeys.kinds, rules: PictureKeys.rules)
   static let textTable = table("textOverlay", "a text overlay", Array(textProperties))
   /// What is none of them, or several.
   static let table: ObjectTable = {
-    let keys = [image] + ofPictures + [video, use] + ofTexts.filter { $0.name != "width" } + common + [ramps]
+    var keys = [image] + ofPictures + [video, use] + ofTexts.filter { $0.name != "width" }
+    keys += [shape, PictureKeys.gradient, PictureKeys.cornerRadius, PictureKeys.border] + common + [ramps]
     return table("", "an overlay", keys)
   }()
 
   static let contents = [
-    ("image", imageTable, imageProperties), ("video", videoTable, videoProperties), ("text", textTable, textProperties),
+    ("image", imageTable, imageProperties), ("video", videoTable, videoProperties),
+    ("shape", shapeTable, shapeProperties), ("text", textTable, textProperties),
   ]
 
-  private static func table(_ name: String, _ noun: String, _ keys: [any DeclaredKey]) -> ObjectTable {
+  private static func table(
+    _ name: String, _ noun: String, _ keys: [any DeclaredKey], kind: KindKey? = nil, rules: [KeyRule] = []
+  ) -> ObjectTable {
     ObjectTable(
-      name: name, noun: noun, keys: keys, instead: OverlayEntry.instead,
-      rules: ["anchor", "inset"].flatMap { key in
+      name: name, noun: noun, keys: keys, instead: OverlayEntry.instead, kind: kind,
+      rules: ["anchor", "inset", "in"].flatMap { key in
         ["x", "y"].map {
-          .excludes(key, $0, "an overlay is placed by 'anchor' and 'inset' or by 'x' and 'y', not both")
+          .excludes(key, $0, "an overlay is placed by 'anchor', 'inset' and 'in' or by 'x' and 'y', not both")
         }
-      },
+      } + rules,
       restrictions: [
         // A number is a part of the transform; the numbers of a track take its place.
         ["not": .requires("rotate", "transform")]
       ])
   }
 
-  /// An overlay has one of `image`, `video` and `text`, and the keys of that.
+  /// An overlay has one of `image`, `video`, `shape` and `text`, and the keys of that.
   static let schema: JSONValue = .object([
     ("type", "object"), ("oneOf", .array(contents.map { .requires($0.0) })),
     ("allOf", .array(contents.map { .when(.requires($0.0), then: $0.1.reference) })),
@@ -190,6 +221,26 @@ extension Form where Value == Document.Overlay.Number {
     Form("", .any(.number(range), NumberTrackKeys.table.reference)) { reader, value in
       let (isTrack, track) = reader.numberTrack(value, in: range)
       return isTrack ? track.map { .track($0) } : reader.number(value, in: range).map { .constant($0) }
+    }
+  }
+}
+
+extension Form where Value == Document.Overlay.Area {
+  static var area: Form {
+    let place = Form<Document.FrameLength>.frameLength(
+      -OverlayEntry.greatestOffset...OverlayEntry.greatestOffset)
+    let side = Form<Document.FrameLength>.frameLength(OverlayEntry.sides)
+    return Form("`[x, y, width, height]`", .tuple(place.schema, place.schema, side.schema, side.schema)) {
+      reader, value in
+      guard case .array(let items) = value.content, items.count == 4 else {
+        reader.problems.addShape(
+          value.pointer, "\(value.shown) should be a rectangle of the frame: [x, y, width, height]")
+        return nil
+      }
+      let (x, y) = (place.read(&reader, items[0]), place.read(&reader, items[1]))
+      let (width, height) = (side.read(&reader, items[2]), side.read(&reader, items[3]))
+      guard let x, let y, let width, let height else { return nil }
+      return Document.Overlay.Area(x: x, y: y, width: width, height: height)
     }
   }
 }

@@ -6,6 +6,7 @@ struct OverlayEntry: Sendable {
     /// `loop` is nil if not written.
     case image(AssetID, OverlaySize, loop: Document.Overlay.Loop?)
     case video(AssetID, use: Document.TimeRange?, OverlaySize, loop: Document.Overlay.Loop?)
+    case shape(DrawnPicture, OverlaySize)
     /// If `size` is nil, it follows the frame's height. With `track` the text itself comes from there.
     case text(StyledText, size: Double?, track: TrackText?)
   }
@@ -45,6 +46,9 @@ struct OverlayEntry: Sendable {
     return .anchor(written.anchor ?? .center, inset: written.inset ?? .same(.pixels(0)))
   }
 
+  /// Whether its text is a value of each frame.
+  var counts: Bool { if case .counting? = written.text { true } else { false } }
+
   static let instead = [
     "scale": "the size is 'width' or 'height', or 'transform' with 'scale'", "rotation": "did you mean 'rotate'?",
     "angle": "did you mean 'rotate'?", "position": "the place is 'anchor' with 'inset', or 'x' and 'y'",
@@ -53,6 +57,7 @@ struct OverlayEntry: Sendable {
     "end": "the time is 'over', a range", "duration": "the time is 'over', a range",
     "captions": "'captions' is a key of the document", "stroke": "did you mean 'outline'?",
     "background": "did you mean 'box'?", "gif": "did you mean 'image'?",
+    "rectangle": "write \"shape\": \"rectangle\"", "ellipse": "write \"shape\": \"ellipse\"",
   ]
 
   /// The greatest inset, and the greatest distance of `x` and `y` from 0, in pixels.
@@ -91,7 +96,8 @@ extension DocumentReader {
   /// Reads an overlay. Nil and a problem if it cannot be used.
   mutating func overlay(_ value: JSONValue) -> OverlayEntry? {
     guard case .object(let members) = value.content else {
-      problems.addShape(value.pointer, "\(value.shown) should be an overlay: an object with 'image', 'video' or 'text'")
+      problems.addShape(
+        value.pointer, "\(value.shown) should be an overlay: an object with 'image', 'video', 'shape' or 'text'")
       return nil
     }
     let written = OverlayKeys.contents.filter { content in members.contains { $0.key == content.0 } }
@@ -101,16 +107,17 @@ extension DocumentReader {
       let names = list(written.map { "'\($0.0)'" })
       problems.addShape(
         value.pointer,
-        "an overlay has 'image', 'video' or 'text'; this one has \(written.isEmpty ? "none of them" : names)")
+        "an overlay has 'image', 'video', 'shape' or 'text'; this one has \(written.isEmpty ? "none of them" : names)")
     }
     // The other keys are checked all the same, so that all problems are reported at once.
     let found = problems.count
     var overlay = Document.Overlay()
     readPlacement(fields, into: &overlay)
     let isPlaced = problems.count == found
-    let isPicture = fields.has("image") || fields.has("video")
+    let isShape = fields.has("shape")
+    let isPicture = fields.has("image") || fields.has("video") || isShape
     var properties = isOne ? written[0].2 : OverlayKeys.contents.flatMap(\.2)
-    var seen: Set<String> = ["anchor", "inset", "x", "y"]
+    var seen: Set<String> = ["anchor", "inset", "in", "x", "y"]
     properties.removeAll { property in
       let (name, ofPictures) = (property.key.name, OverlayKeys.ofPictures.map(\.name))
       // What is seen of it can be cut off whatever it shows, as long as it is no text.
@@ -119,6 +126,7 @@ extension DocumentReader {
         ? fields.has("text") : ofPictures.contains(name) && !isPicture && name != OverlayKeys.wrapWidth.name
       return !seen.insert(name).inserted || isLeftOut
         || OverlayKeys.ofTexts.contains { $0.name == name } && !fields.has("text") && !(isPicture && name == "width")
+          && !(isShape && name == "color")
     }
     read(fields, properties, into: &overlay)
     overlay.opacity = read(fields, OverlayKeys.opacity)
@@ -133,7 +141,7 @@ extension DocumentReader {
   }
 
   private mutating func readPlacement(_ fields: Fields, into overlay: inout Document.Overlay) {
-    let keys = ["anchor", "inset", "x", "y"]
+    let keys = ["anchor", "inset", "in", "x", "y"]
     read(fields, OverlayKeys.commonProperties, into: &overlay) { keys.contains($0.name) }
   }
 
@@ -163,6 +171,13 @@ extension DocumentReader {
     let size = OverlaySize(width: overlay.width, height: overlay.height)
     if fields.has("text") { return text(fields, of: &overlay) }
     if let image = overlay.image { return .image(image, size, loop: overlay.loop) }
+    if fields.has("shape") {
+      return overlay.shape.map {
+        let fill = overlay.color.map { DrawnPicture.Fill.color($0) } ?? overlay.gradient.map { .gradient($0) }
+        return .shape(
+          DrawnPicture($0, fill: fill, cornerRadius: overlay.cornerRadius, border: overlay.border), size)
+      }
+    }
     guard let video = overlay.video, overlay.use != nil || !fields.has("use") else { return nil }
     return .video(video, use: overlay.use, size, loop: overlay.loop)
   }
@@ -215,7 +230,11 @@ extension DocumentReader {
   /// A text that is written, or the values of a metadata track.
   private mutating func text(_ fields: Fields, of overlay: inout Document.Overlay) -> OverlayEntry.Content? {
     var (text, track): (String?, TrackText?)
-    if let value = fields["text"], case .object = value.content {
+    if let value = fields["text"], let kind = countingKind(value) {
+      let counting = countingText(value, kind)
+      text = counting?.sample
+      overlay.text = counting.map { .counting($0) }
+    } else if let value = fields["text"], case .object = value.content {
       track = trackText(value, over: overlay.over, isAlwaysShown: !fields.has("over"))
       text = track.map { _ in "" }
       overlay.text = track.map { .track($0.written) }
@@ -285,12 +304,16 @@ extension Lowering {
       return nil
     }
     var overlay = Overlay(
-      content: content, over: over, placement: placement(entry.placement, frame), opacity: entry.opacity, ramps: list,
+      content: content, over: over, placement: placement(entry, frame), opacity: entry.opacity, ramps: list,
       blendMode: entry.blendMode)
     overlay.alpha = entry.alpha
     overlay.geometry = geometry(of: entry, over)
     overlay.filters = scaled(filters(entry.filters, within: over, owner: "the overlay"))
     drive(&overlay, entry)
+    if case .counting(let written)? = entry.written.text, case .text(var text) = overlay.content {
+      text.counting = counting(written, over: over, at: entry.pointer.key("text"))
+      overlay.content = .text(text)
+    }
     return overlay
   }
 
@@ -298,6 +321,8 @@ extension Lowering {
     var placed = placed(entry.geometry, within: over, owner: "the overlay", at: entry.pointer)
     switch entry.content {
     case .image(let id, _, _), .video(let id, _, _, _): return geometry(&placed, of: id)
+    case .shape(_, let size):
+      return frameSize.flatMap { geometry(&placed, of: shapeSize(size, entry, $0), named: "the shape") }
     // A text has no crop, which is all that depends on the picture's size.
     case .text: return geometry(&placed, of: PixelSize(width: 1, height: 1), named: "the text")
     }
@@ -329,6 +354,13 @@ extension Lowering {
         return nil
       }
       return moving(id, asset, track, use: use, turns: (loop ?? .times(1)).turns, size, frame, entry)
+    case .shape(var picture, let size):
+      guard let frame else { return nil }
+      picture = picture.scaled(by: scale.approximate)
+      let shown = shapeSize(size, entry, frame)
+      picture.size = shown
+      checkArea(of: picture, at: entry.pointer)
+      return .image(asset: addPicture(picture, at: entry.pointer), width: shown.width, height: shown.height)
     case .text(var text, let size, _):
       // An eighteenth of the frame's height is 60 pixels at 1080.
       text.size = size.map { $0 * scale.approximate } ?? Double(frame?.height ?? 18) / 18
@@ -388,6 +420,15 @@ extension Lowering {
 
   // MARK: Lengths
 
+  /// The size of a shape in pixels of the frame.
+  private func shapeSize(_ size: OverlaySize, _ entry: OverlayEntry, _ frame: PixelSize) -> PixelSize {
+    let whole = area(of: entry, frame)?.size ?? frame
+    func within(_ side: Int) -> Int { min(max(1, side), PixelSize.largestSide) }
+    return PixelSize(
+      width: size.width.map { within(pixels($0, of: frame.width)) } ?? within(whole.width),
+      height: size.height.map { within(pixels($0, of: frame.height)) } ?? within(whole.height))
+  }
+
   /// The width and height of a picture in pixels of the frame.
   private func sides(_ size: OverlaySize, own: PixelSize, _ frame: PixelSize?) -> (width: Int?, height: Int?) {
     let hasOwnSize = size.width == nil && size.height == nil && scale != .one
@@ -395,6 +436,25 @@ extension Lowering {
     let height = size.height.map { pixels($0, of: frame?.height) }
     func within(_ side: Int) -> Int { min(max(1, side), PixelSize.largestSide) }
     return (width.map(within), height.map(within))
+  }
+
+  private func placement(_ entry: OverlayEntry, _ frame: PixelSize?) -> OverlayPlacement {
+    guard let area = area(of: entry, frame) else { return placement(entry.placement, frame) }
+    switch placement(entry.placement, frame) {
+    case .anchor(let anchor, let inset): return .within(area, anchor, x: inset, y: inset)
+    case .anchorInsets(let anchor, let x, let y): return .within(area, anchor, x: x, y: y)
+    case let other: return other
+    }
+  }
+
+  /// The rectangle in which an overlay is anchored. Nil: the frame.
+  private func area(of entry: OverlayEntry, _ frame: PixelSize?) -> PixelRect? {
+    entry.written.in.map { area in
+      PixelRect(
+        x: pixels(area.x, of: frame?.width), y: pixels(area.y, of: frame?.height),
+        size: PixelSize(
+          width: max(1, pixels(area.width, of: frame?.width)), height: max(1, pixels(area.height, of: frame?.height))))
+    }
   }
 
   private func placement(_ placement: WrittenPlacement, _ frame: PixelSize?) -> OverlayPlacement {

@@ -57,7 +57,8 @@ extension ExaminedDocument {
     let frame = edit.videoComposition.renderSize
     var shown = edit.videoComposition.overlays
     for entry in videoComposition.overlays {
-      guard case .text(let written, _, nil) = entry.content,
+      // A text that counts is not known as a whole.
+      guard case .text(let written, _, nil) = entry.content, !entry.counts,
         let index = shown.firstIndex(where: { $0.content.text?.text == written.text }),
         case .text(let text) = shown[index].content
       else { continue }

@@ -264,13 +264,16 @@ extension Lowering {
     return name.definition.problem(with: settings)?.key == "profile" ? plain : deep
   }
 
-  /// The document's size, or that of the largest clip, scaled and fitted to the pixel format.
+  /// The document's size, or that of the largest clip that has one, scaled and fitted to the pixel format.
   private mutating func renderSize(_ formats: [VideoFormat], _ pixelFormat: PixelFormat) -> PixelSize? {
     let entry = document.videoComposition
     let (across, down) = (1 << pixelFormat.chromaShift.horizontal, 1 << pixelFormat.chromaShift.vertical)
     var largest = entry.renderSize
     if largest == nil {
-      for size in formats.map(\.presentationSize) where size.area > largest?.area ?? 0 { largest = size }
+      // A picture that is drawn in the size of the film gives it none.
+      let sized = formats.filter { $0.drawn.map { $0.size != nil } ?? true }
+      for size in sized.map(\.presentationSize) where size.area > largest?.area ?? 0 { largest = size }
+      if sized.isEmpty, !formats.isEmpty { largest = Self.standardSize }
     }
     if let largest, let preset = document.export.preset?.video { scale = min(scale, preset.scale(of: largest)) }
     if let size = entry.renderSize, scale == .one {

@@ -41,8 +41,9 @@ extension Lowering {
   }
 
   private func addUnusedAssets(to warnings: inout ProblemList) {
-    for asset in document.assets where !document.usedAssets.contains(asset.id) {
-      warnings.add(asset.pointer, "nothing uses '\(asset.id.shortened)'")
+    let all = document.assets.map { ($0.id, $0.pointer) } + document.pictures.map { ($0.id, $0.pointer) }
+    for (id, pointer) in all where !document.usedAssets.contains(id) {
+      warnings.add(pointer, "nothing uses '\(id.shortened)'")
     }
   }
 
@@ -138,7 +139,10 @@ extension Lowering {
   private func enlargement(
     _ layer: TrackLayer, _ clip: LoweredClip, in range: MediaTimeRange, _ frame: PixelSize, _ cell: ChromaCell
   ) -> Double? {
-    guard let size = assets[clip.clip.asset]?.defaultTrack(.video)?.video?.presentationSize else { return nil }
+    guard let video = assets[clip.clip.asset]?.defaultTrack(.video)?.video else { return nil }
+    let size = video.presentationSize
+    // What is drawn has no pixels to be enlarged, unless it is placed.
+    if video.drawn != nil, layer.geometry == nil { return nil }
     guard let geometry = layer.geometry else { return layer.fit.enlargement(of: size, to: frame) }
     return geometry.keyTimes(in: range).compactMap { time in
       (try? geometry.placement(at: time, picture: size, fit: layer.fit, frame: frame, cell: cell))?.enlargement

@@ -59,6 +59,7 @@ extension Document.FrameLength: WrittenValue {}
 extension Document.Overlay: WrittenValue {}
 extension Document.Overlay.Text: WrittenValue {}
 extension Document.Overlay.Number: WrittenValue {}
+extension Document.Overlay.Area: WrittenValue {}
 extension Document.Overlay.Inset: WrittenValue {}
 extension Document.Overlay.Loop: WrittenValue {}
 extension Document.AudioMix: WrittenValue {}

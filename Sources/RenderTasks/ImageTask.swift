@@ -20,7 +20,7 @@ package struct ImageTask: Sendable, Hashable, Codable {
     parts.flatMap { part in
       switch part.source {
       case .asset(let source): [source.digest]
-      case .film(let task): task.sources.map(\.digest) + task.otherDigests
+      case .film(let task): task.sourceDigests + task.otherDigests
       }
     }
   }

@@ -39,6 +39,9 @@ package struct VideoTask: Sendable, Hashable, Codable {
 }
 
 extension VideoTask {
+  /// The digests of the sources' files, in the order of the sources.
+  package var sourceDigests: [String] { sources.filter { $0.video.drawn == nil }.map(\.digest) }
+
   /// The digests of the font files that the texts need, each once, in order of first appearance. They are inputs of the
   /// task, after those of the sources.
   package var fontDigests: [String] {
@@ -175,7 +178,7 @@ package struct PlannedMask: Sendable, Hashable, Codable {
 
 /// One track of one asset, and where to start decoding it. A track that several clips use has a source for each clip.
 package struct PlannedSource: Sendable, Hashable, Codable {
-  /// The SHA-256 of the file, in lower-case hexadecimal.
+  /// The SHA-256 of the file, in lower-case hexadecimal. Empty if `video` describes a picture that is not stored.
   package var digest: String
   /// The stream's index in the file.
   package var track: Int

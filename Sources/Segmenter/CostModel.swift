@@ -21,6 +21,8 @@ struct CostModel {
   private static let mask = 0.2
   /// A still overlay is blended; a text has ink on a small part of the frame.
   private static let textShare = 0.05
+  /// The pixels of the output for which blending takes as long as setting a text in every frame.
+  private static let counting = 1.0
   /// The work for a pixel of the output in a compositor of the author's own, whose real work is not known.
   private static let compositor = 0.5
 
@@ -78,7 +80,7 @@ struct CostModel {
     var (own, shown) = (0.0, outputPixels * CostModel.textShare)
     var (asset, width, height, isMoving) = (AssetID?.none, Int?.none, Int?.none, false)
     switch overlay.content {
-    case .text: break
+    case .text(let text): if text.counting != nil { shown += outputPixels * CostModel.counting }
     case .image(let image, let ownWidth, let ownHeight): (asset, width, height) = (image, ownWidth, ownHeight)
     case .video(let video): (asset, width, height, isMoving) = (video.asset, video.width, video.height, true)
     }

@@ -13,7 +13,7 @@ package enum RenderPlanner {
 
   /// The plan of an edit.
   /// - Parameters:
-  ///   - assets: every asset that a clip or an overlay of the edit uses.
+  ///   - assets: every file that a clip or an overlay of the edit uses.
   ///   - fonts: the fonts of every text of the edit.
   ///   - segmentDuration: the intended duration of a segment inside a clip in seconds, at least `shortestSegment`
   ///     frames; nil: 5 s. It does not depend on the film's length, so that a change of that leaves the segments as
@@ -22,7 +22,7 @@ package enum RenderPlanner {
     _ edit: Edit, assets: [AssetID: PlannedAsset], fonts: [FontRequest: TextFonts] = [:],
     segmentDuration: MediaTime? = nil
   ) throws(PlanError) -> RenderPlan {
-    let lookup = SourceLookup(assets: assets)
+    let lookup = SourceLookup(edit, assets)
     if let segmentDuration { try check(segmentDuration, edit.videoComposition.frameDuration) }
     let (range, frameCount) = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
       (try edit.exportedRange, try edit.frameCount)
@@ -75,7 +75,7 @@ package enum RenderPlanner {
     let frameCount = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
       try edit.frameCount
     }
-    let (lookup, format) = (SourceLookup(assets: assets), VideoTaskFormat(edit.videoComposition, encoder))
+    let (lookup, format) = (SourceLookup(edit, assets), VideoTaskFormat(edit.videoComposition, encoder))
     let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount)
     let timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: lookup))
     let builder = try SegmentBuilder(
@@ -233,7 +233,7 @@ package enum Boundary: Sendable, Hashable, Codable {
 /// An asset as planning needs it.
 package struct PlannedAsset: Sendable, Hashable {
   package var description: AssetDescription
-  /// The SHA-256 of the file, in lower-case hexadecimal.
+  /// The SHA-256 of the file, in lower-case hexadecimal. Empty for a picture that is drawn.
   package var digest: String
 
   package init(description: AssetDescription, digest: String) {

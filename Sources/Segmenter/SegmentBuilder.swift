@@ -173,7 +173,11 @@ struct SegmentBuilder {
   ) throws(PlanError) -> PlannedOverlay {
     let content: PlannedOverlayContent
     switch overlay.content {
-    case .text(let text):
+    case .text(var text):
+      text.counting = try mapErrors(to: PlanError.time("the text of the overlay over \(overlay.over)")) {
+        () throws(TimeError) in
+        try text.counting?.shifted(by: clock.offset)
+      }
       content = try plan(text, "the overlay over \(overlay.over)")
     case .video(let video):
       let all =

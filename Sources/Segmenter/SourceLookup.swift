@@ -5,6 +5,11 @@ import RenderTasks
 struct SourceLookup {
   let assets: [AssetID: PlannedAsset]
 
+  /// Those of an edit: its files, and the pictures that are drawn.
+  init(_ edit: Edit, _ files: [AssetID: PlannedAsset]) {
+    assets = files.merging((edit.drawn ?? [:]).mapValues { PlannedAsset(description: $0, digest: "") }) { $1 }
+  }
+
   /// The digest of an asset's file. Empty for an asset without a description, which lowering refuses.
   func digest(of asset: AssetID) -> String { assets[asset]?.digest ?? "" }
 

@@ -34,7 +34,12 @@ enum DocumentReference {
     Section(name: "overlay", keys: OverlayKeys.common + [OverlayKeys.ramps]),
     Section(
       name: "pictureOverlay", keys: [OverlayKeys.image, OverlayKeys.video, OverlayKeys.use] + OverlayKeys.ofPictures),
+    Section(name: "shapeOverlay", keys: OverlayKeys.ofShapes.filter { $0.name != "crop" }),
+    Section(name: "picture", keys: PictureKeys.table.keys),
+    Section(name: "gradient", keys: GradientKeys.table.keys),
+    Section(name: "gradientStop", keys: GradientStopKeys.table.keys),
     Section(name: "textOverlay", keys: OverlayKeys.ofTexts),
+    Section(name: "countingText", keys: CountingKeys.reference),
     Section(name: "outline", keys: OutlineKeys.table.keys),
     Section(name: "shadow", keys: ShadowKeys.table.keys),
     Section(name: "box", keys: BoxKeys.table.keys),

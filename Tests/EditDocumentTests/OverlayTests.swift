@@ -80,6 +80,29 @@ import Testing
     }
   }
 
+  @Test func `an overlay is anchored within a rectangle`() throws {
+    let found = try overlays(
+      #"""
+      {"image": "logo", "anchor": "bottom-right", "inset": 10, "in": ["50%", 20, 300, "25%"]},
+      {"text": "a", "in": [-10, 0, "10%", 60]}, {"shape": "ellipse", "border": {"width": 2}, "in": [100, 50, 40, 30]}
+      """#)
+    func rect(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> PixelRect {
+      PixelRect(x: x, y: y, size: PixelSize(width: width, height: height))
+    }
+    #expect(found[0].placement == .within(rect(640, 20, 300, 180), .bottomRight, x: 10, y: 10))
+    #expect(found[1].placement == .within(rect(-10, 0, 128, 60), .center, x: 0, y: 0))
+    guard case .image(_, let width, let height) = found[2].content else { return }
+    #expect(width == 40 && height == 30 && found[2].placement == .within(rect(100, 50, 40, 30), .center, x: 0, y: 0))
+    let small = try overlays(#"{"image": "logo", "in": [100, 50, "50%", 31]}"#, #", "scale": 0.5"#)
+    #expect(small[0].placement == .within(rect(50, 25, 320, 16), .center, x: 0, y: 0))
+    for (place, pointer) in [
+      (#""in": [0, 0, 10]"#, "/in"), (#""in": [0, 0, 0, 10]"#, "/in/2"), (#""in": [0, 0, 9, 9], "x": 3"#, "/in"),
+    ] {
+      let problems = try problems(text(#"{"image": "logo", \#(place)}"#))
+      #expect(problems.map(\.pointer) == ["/videoComposition/overlays/0\(pointer)"], "\(place)")
+    }
+  }
+
   @Test func `a text's style is lowered, and scaled with the frame`() throws {
     let styled = #"""
       {"text": "x", "align": "justify", "lineSpacing": 1.5, "letterSpacing": 4, "outline": {"width": 3, "color": "#ff0000"},

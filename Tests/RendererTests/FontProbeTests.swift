@@ -52,7 +52,8 @@ import Testing
       #expect(fonts.fonts.count == count && fonts.fonts[0].digest == "file", "\(text): \(fonts)")
       var inputs = fallback.inputs
       inputs["file"] = MemorySource(bytes)
-      let own = try TextBlock(fallback.text, fonts: fonts, inputs: inputs, wrapWidth: 2000)
+      let own = try TextBlock(
+        fallback.text, fonts: FontSet(fonts, of: fallback.text.text, inputs: inputs), wrapWidth: 2000)
       // With several fonts, Pango may give a space to another of them.
       guard count == 1 else { continue }
       let family = try FoundText(StyledText(text: text, font: "DejaVu Serif", size: 40)).block(wrapWidth: 2000)

@@ -22,7 +22,7 @@ struct FoundText {
   }
 
   func block(wrapWidth: Int) throws -> TextBlock {
-    try TextBlock(text, fonts: fonts, inputs: inputs, wrapWidth: wrapWidth)
+    try TextBlock(text, fonts: FontSet(fonts, of: text.text, inputs: inputs), wrapWidth: wrapWidth)
   }
 }
 

@@ -98,6 +98,13 @@ import Testing
     #expect(origin(.topLeft) == [4, 4] && origin(.top) == [40, 4] && origin(.topRight) == [77, 4])
     #expect(origin(.left) == [4, 20] && origin(.center) == [40, 20] && origin(.right) == [77, 20])
     #expect(origin(.bottomLeft) == [4, 36] && origin(.bottom) == [40, 36] && origin(.bottomRight) == [77, 36])
+    // Within a rectangle it is placed as in a frame of its size.
+    for anchor in Anchor.allCases {
+      let inFrame = OverlayPlacement.anchorInsets(anchor, x: 3, y: 5).origin(of: size, in: frame)
+      let within = OverlayPlacement.within(PixelRect(x: -7, y: 40, size: frame), anchor, x: 3, y: 5)
+      #expect(within.origin(of: size, in: PixelSize(width: 640, height: 360)) == (inFrame.x - 7, inFrame.y + 40))
+      #expect(within.wrapWidth(of: StyledText(text: "a", size: 9), in: PixelSize(width: 640, height: 360)) == 95)
+    }
     let place = OverlayPlacement.anchorInsets(.bottomRight, x: 30, y: 4)
     #expect(place.origin(of: size, in: frame) == (51, 36))
     // A text is wrapped between the insets from the left and the right edge.

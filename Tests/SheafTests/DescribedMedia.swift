@@ -168,6 +168,7 @@ struct RandomEdits {
     let style = StyledText(text: "", size: number(10, 40), color: color())
     edit.videoComposition.overlays += [
       .init(.metadata("place", style), place: .anchor(.top)),
+      .init(.counting(counts[whole(0...4)], style), place: .anchor(.left)),
       .init(
         .metadata(
           "speed", style, decimals: whole(0...1),
@@ -188,6 +189,13 @@ struct RandomEdits {
       }
       edit.videoComposition.instructions?[index].compositor = own
     }
+  }
+
+  private var counts: [Document.CountingText] {
+    [
+      .init(timecode: "00:00:00:00"), .init(frame: 7), .init(counter: .between(0, 99.5)), .init(countdown: 3),
+      .init(date: "2026-11-28T09:30:00"),
+    ]
   }
 
   private mutating func filters() -> [AudioMix.Filter] {
@@ -369,7 +377,15 @@ struct RandomEdits {
   private mutating func overlay(below end: MediaTime) throws -> VideoComposition.Overlay {
     let range = try MediaTimeRange(start: .zero, end: end)
     var overlay: VideoComposition.Overlay
-    switch whole(0...2) {
+    switch whole(0...3) {
+    case 3:
+      let gradient = Edit.Picture.Gradient(
+        flip() ? .linear : .radial, stops: [.init(color(opaque: false)), .init(color(), at: 0.75), .init(color())])
+      let fill = flip() ? Edit.Picture.Fill.color(color(opaque: false)) : .gradient(gradient)
+      overlay = .init(
+        .shape(
+          .init(flip() ? .ellipse : .rectangle, fill: fill, border: flip() ? .init(width: number(1, 9)) : nil),
+          width: flip() ? .percent(number(1, 90)) : nil, height: .pixels(whole(1...90))))
     case 0:
       overlay = .init(.image("logo", width: .percent(number(1, 50)), height: flip() ? .pixels(40) : nil))
       overlay.crop = .constant(rectangle())
@@ -383,6 +399,12 @@ struct RandomEdits {
       if flip() { text.box = TextBox(color: color(opaque: false), padding: 3, radius: 2) }
       if flip() { (text.isBold, text.alignment, text.lineSpacing) = (true, .justify, 1.25) }
       overlay = .init(.text(text))
+    }
+    if whole(0...4) == 0 {
+      overlay.area = .init(
+        x: .pixels(whole(-9...9)), y: .percent(3), width: .pixels(200), height: .percent(number(20, 90)))
+      overlay.place = .anchor(.bottom, inset: .pixels(3))
+      return overlay
     }
     overlay.place =
       flip()

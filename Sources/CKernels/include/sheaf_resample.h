@@ -73,7 +73,7 @@ struct sheaf_span {
   int32_t start, inner_start, inner_end, end;
 };
 
-#define SHEAF_MOST_CORNERS 256
+#define SHEAF_MOST_CORNERS 1024
 
 // The spans of rows 0...height-1, within 0...width, of a convex polygon of `count` corners (x, y), y down, in either
 // direction; at most SHEAF_MOST_CORNERS. Returns how many pixels are touched and not covered completely.

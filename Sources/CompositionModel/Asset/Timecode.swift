@@ -1,5 +1,5 @@
 /// A timecode of SMPTE ST 12: the number of a picture, as hours, minutes, seconds and frames.
-struct Timecode: Sendable, Hashable {
+package struct Timecode: Sendable, Hashable {
   /// Since midnight.
   var frame: Int
   /// Frames of a second, rounded.
@@ -8,7 +8,7 @@ struct Timecode: Sendable, Hashable {
   let dropsFrames: Bool
 
   /// Nil if the text is no timecode of that rate.
-  init?(_ text: String, rate: Rational) {
+  package init?(_ text: String, rate: Rational) {
     let frames = Int(clamping: rate.rounded)
     let fields = text.split(omittingEmptySubsequences: false) { ":;.".contains($0) }
     let numbers = fields.compactMap { Int($0) }
@@ -27,7 +27,7 @@ struct Timecode: Sendable, Hashable {
   private var perDay: Int { dropsFrames ? perTenMinutes * 144 : rate * 86400 }
 
   /// Such as `01:00:00:00`, with a semicolon before the frames if numbers are left out.
-  var text: String {
+  package var text: String {
     var number = frame % perDay
     if number < 0 { number += perDay }
     if dropsFrames {

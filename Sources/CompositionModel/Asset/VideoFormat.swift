@@ -43,6 +43,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   public var hasDolbyVision: Bool?
   /// A single picture with no duration of its own.
   public var isStill: Bool
+  /// The picture, if it is described and not stored. Nil: it is stored in a file.
+  public var drawn: DrawnPicture?
 
   public init(
     size: PixelSize, pixelFormat: String, bitDepth: Int = 8, hasAlpha: Bool = false,

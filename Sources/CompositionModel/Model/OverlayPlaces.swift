@@ -8,6 +8,9 @@ extension OverlayPlacement {
     case .point(let x, let y): return (x, y)
     case .anchor(let anchor, let inset):
       return Self.anchorInsets(anchor, x: inset, y: inset).origin(of: size, in: frame)
+    case .within(let area, let anchor, let x, let y):
+      let origin = Self.anchorInsets(anchor, x: x, y: y).origin(of: size, in: area.size)
+      return (area.x + origin.x, area.y + origin.y)
     case .anchorInsets(let anchor, let x, let y):
       let (right, bottom) = (frame.width - size.width - x, frame.height - size.height - y)
       let (middle, centre) = ((frame.width - size.width) >> 1, (frame.height - size.height) >> 1)
@@ -25,13 +28,15 @@ extension OverlayPlacement {
     }
   }
 
-  /// The width at which a text is wrapped: its own, or else the frame's width less the insets on both sides, and from a
-  /// point the distance to the frame's right edge, both without the text's box. At least 1.
+  /// The width at which a text is wrapped: its own, or else the width of the frame, or of the rectangle in which it is
+  /// placed, less the insets on both sides, and from a point the distance to the frame's right edge; all without the
+  /// text's box. At least 1.
   package func wrapWidth(of text: StyledText, in frame: PixelSize) -> Int {
     if let width = text.width { return width }
     let padding = text.box?.padding ?? 0
     switch self {
     case .point(let x, _): return max(1, max(1, frame.width - max(0, x)) - 2 * padding)
+    case .within(let area, _, let inset, _): return max(1, max(1, area.size.width - 2 * inset) - 2 * padding)
     case .anchor(_, let inset), .anchorInsets(_, let inset, _):
       return max(1, max(1, frame.width - 2 * inset) - 2 * padding)
     }

@@ -223,8 +223,8 @@ extension TransformComponents {
 
 /// Sine and cosine by additions and multiplications alone, so that they are the same on every machine, and exact for
 /// quarter turns.
-enum Trigonometry {
-  static func sineAndCosine(ofDegrees degrees: Double) -> (sine: Double, cosine: Double) {
+package enum Trigonometry {
+  package static func sineAndCosine(ofDegrees degrees: Double) -> (sine: Double, cosine: Double) {
     // Exact, as remainders are.
     let turned = degrees.truncatingRemainder(dividingBy: 360)
     let quarters = (turned / 90).rounded()

@@ -20,6 +20,8 @@ public struct StyledText: Sendable, Hashable, Codable {
   public var outline: TextOutline?
   public var shadow: TextShadow?
   public var box: TextBox?
+  /// What its value is in each frame; `text` has every character that may be shown then. Nil: `text` throughout.
+  public var counting: CountingText?
 
   /// How the lines of a text are placed in the block that they make up.
   public enum Alignment: String, Sendable, Hashable, Codable, CaseIterable {
@@ -49,6 +51,13 @@ public struct StyledText: Sendable, Hashable, Codable {
     self.outline = outline
     self.shadow = shadow
     self.box = box
+  }
+
+  /// The same style with a text that does not count.
+  package func showing(_ text: String) -> StyledText {
+    var shown = self
+    (shown.text, shown.counting) = (text, nil)
+    return shown
   }
 
   /// Whether more is drawn than the letters.

@@ -224,6 +224,8 @@ public enum OverlayPlacement: Sendable, Hashable, Codable {
   case anchor(Anchor, inset: Int)
   /// The same, `x` pixels away from the left or the right edge, and `y` from the top or the bottom edge.
   case anchorInsets(Anchor, x: Int, y: Int)
+  /// The same within a rectangle of the frame, which may go beyond it.
+  case within(PixelRect, Anchor, x: Int, y: Int)
   /// With its top left corner at a point.
   case point(x: Int, y: Int)
 }

@@ -53,7 +53,7 @@ struct TaskMaker {
 
   func video(_ segment: Segment, _ payload: TaskPayload) throws -> NewTask {
     var task = try task(
-      .video, payload, label: labels.video(segment.frames, of: segment.task.sources.map(\.digest)), of: segment)
+      .video, payload, label: labels.video(segment.frames, of: segment.task.sourceDigests), of: segment)
     task.boundary = segment.boundary.reason
     let seconds = segment.task.format.frameDuration.approximateSeconds * Double(segment.task.frameCount)
     task.duration = .microseconds(Int64((seconds * 1_000_000).rounded()))
@@ -81,7 +81,7 @@ struct TaskMaker {
 
   private func task(_ kind: TaskKind, _ payload: TaskPayload, label: String, of segment: Segment) throws -> NewTask {
     try task(
-      kind, payload, label: label, digests: segment.task.sources.map(\.digest) + segment.task.otherDigests,
+      kind, payload, label: label, digests: segment.task.sourceDigests + segment.task.otherDigests,
       cost: segment.cost, work: segment.task.frameCount, memory: segment.memory)
   }
 

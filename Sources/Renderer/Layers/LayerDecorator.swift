@@ -126,60 +126,13 @@ private struct PictureOutline {
   /// The corners of the rectangle in the film, smaller by `inset` on each side. Those that are round are polygons with
   /// as many corners as are needed, which is less than a hundredth of a pixel beside the circle for most.
   func corners(inset: Double, radius: Double = 0) -> [(x: Double, y: Double)] {
-    let (left, top) = (min(inset, width / 2), min(inset, height / 2))
-    let (right, bottom) = (width - left, height - top)
-    let radius = max(0, min(radius, (right - left) / 2, (bottom - top) / 2))
+    let rectangle = RoundedRectangle(width: width, height: height).inset(by: inset, radius: radius)
     let enlargement = max(
       (matrix.a * matrix.a + matrix.b * matrix.b).squareRoot(), (matrix.c * matrix.c + matrix.d * matrix.d).squareRoot()
     )
+    let radius = rectangle.radiusX
     let steps = radius == 0 ? 0 : Int(min(63, max(8, (6 * (radius * enlargement).squareRoot()).rounded(.up))))
-    var corners: [(x: Double, y: Double)] = []
-    // Clockwise from the top left; the first of each is the direction to the inside.
-    for (x, y, first, second) in [
-      (left, top, (1.0, 0.0), (0.0, 1.0)), (right, top, (0, 1), (-1, 0)), (right, bottom, (-1, 0), (0, -1)),
-      (left, bottom, (0, -1), (1, 0)),
-    ] {
-      for step in 0...steps {
-        let (along, across) = Self.quarter(steps == 0 ? 0 : Double(step) / Double(steps))
-        // From the point where the circle meets the one edge to that where it meets the other.
-        let (u, v) = (radius * (1 - along), radius * (1 - across))
-        corners.append(matrix.map(x: x + first.0 * u + second.0 * v, y: y + first.1 * u + second.1 * v))
-      }
-    }
-    return corners
-  }
-
-  /// A point of a quarter of the unit circle, from (1, 0) to (0, 1): a rational Bézier curve, which is the circle
-  /// itself, in additions, multiplications and divisions alone.
-  private static func quarter(_ t: Double) -> (Double, Double) {
-    let (a, b, c) = ((1 - t) * (1 - t), 2 * t * (1 - t) * 0.5.squareRoot(), t * t)
-    return ((a + b) / (a + b + c), (b + c) / (a + b + c))
-  }
-}
-
-extension Shape {
-  /// A polygon in the pixels of a rectangle of the film.
-  fileprivate init(_ corners: [(x: Double, y: Double)], in rect: PixelRect) {
-    self.init(corners.map { ($0.x - Double(rect.x), $0.y - Double(rect.y)) }, in: rect.size)
-  }
-
-  /// The coverage of each pixel in 1/16384.
-  fileprivate func plane() throws(RenderError) -> SampleStorage {
-    let plane = try SampleStorage(count: size.width * size.height)
-    var next = 0
-    for (y, span) in spans.enumerated() {
-      let row = plane.base + y * size.width
-      func edge(_ columns: Range<Int32>) {
-        for x in columns {
-          row[Int(x)] = edges[next]
-          next += 1
-        }
-      }
-      edge(span.start..<span.inner_start)
-      for x in span.inner_start..<span.inner_end { row[Int(x)] = UInt16(Weight.one) }
-      edge(span.inner_end..<span.end)
-    }
-    return plane
+    return rectangle.corners(steps: steps, matrix)
   }
 }
 

@@ -12,6 +12,8 @@ final class SourceFitter {
   let cell: ChromaCell
   private let title: String
   private let alpha: AlphaMode
+  /// Of pictures that are not stored. Nil: they are.
+  private let painter: PicturePainter?
   /// Where the chroma of the source's frames lies, as they are stored and upright.
   private let storedSite: ChromaSite
   private let uprightSite: ChromaSite
@@ -51,7 +53,8 @@ final class SourceFitter {
   }
 
   init(_ source: PlannedSource, format: VideoTaskFormat) {
-    video = source.video
+    painter = PicturePainter(source.video)
+    video = painter == nil || source.video.hasAlpha ? source.video : source.video.drawn(in: format)
     title = source.title
     alpha = source.alpha ?? .straight
     storedSite = ChromaSite(tag: video.colour.chromaLocation)
@@ -158,12 +161,13 @@ final class SourceFitter {
   /// A frame of the source, upright and premultiplied, at a size in pixels and in the film's colours.
   func coloured(_ frame: Frame, size: PixelSize) throws(RenderError) -> RGBAPicture {
     let picture = try rgba(frame, size: size)
-    try conversion?.convert(picture)
+    try (painter == nil ? conversion : ColourConversion.graphics(format))?.convert(picture)
     return picture
   }
 
   /// A frame of the source, upright and premultiplied, at a size in pixels and in its own colours.
   func rgba(_ frame: Frame, size: PixelSize) throws(RenderError) -> RGBAPicture {
+    if let painter { return try painter.rgba(size) }
     let picture = try rgba(frame)
     return picture.size == size ? picture : try picture.scaled(to: size)
   }
@@ -237,6 +241,10 @@ final class SourceFitter {
       (part.x + fitting.shown.x) % cell.width == 0, (part.y + fitting.shown.y) % cell.height == 0
     {
       return .opaque(frame: source, x: part.x + fitting.shown.x, y: part.y + fitting.shown.y, rect: fitting.target)
+    }
+    if let painter {
+      let picture = try painter.frame(fitting.scaled, format)
+      return .opaque(frame: picture, x: fitting.shown.x, y: fitting.shown.y, rect: fitting.target)
     }
     let shown = fitting.shown.shifted(x: part.x, y: part.y)
     if !isScaled, source.format.startsOnChroma(shown) {
@@ -358,5 +366,15 @@ final class SourceFitter {
     target.pts = frame.pts
     frame.copyUpright(part, OrientationSteps(video.orientation), pixelBytes: pixelBytes, into: target)
     return target
+  }
+}
+
+extension VideoFormat {
+  /// An opaque picture that is drawn in a film's own format and colours.
+  fileprivate func drawn(in format: VideoTaskFormat) -> VideoFormat {
+    var video = self
+    (video.pixelFormat, video.bitDepth) = (format.pixelFormat.rawValue, format.pixelFormat.bitDepth)
+    video.colour = format.colour
+    return video
   }
 }

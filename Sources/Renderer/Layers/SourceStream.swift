@@ -9,7 +9,8 @@ import RenderTasks
 /// cursor's position opens a new one.
 final class SourceStream {
   private let source: PlannedSource
-  private let input: any ByteSource
+  /// Nil: the only frame is there.
+  private let input: (any ByteSource)?
   private let liveness: Liveness?
   /// How many layers may show the source at once.
   private let capacity: Int
@@ -40,12 +41,18 @@ final class SourceStream {
     self.capacity = max(1, capacity)
   }
 
+  /// A picture that is not stored.
+  init(_ source: PlannedSource, drawn: Frame) {
+    (self.source, still, input, liveness, capacity, leavesOut) = (source, drawn, nil, nil, 1, false)
+  }
+
   /// The frame shown at a time of the asset; for a still, its only one.
   /// - Parameter isReversed: whether the frame just before the time is meant, and times fall.
   func frame(at time: Rational, isReversed: Bool = false) throws(RenderError) -> Frame {
     if source.video.isStill { return try onlyFrame() }
     let tick = try source.tick(at: time, isBefore: isReversed)
     guard isReversed else { return try frame(atTick: tick) }
+    let input = try stored
     let reversed = self.reversed ?? ReversedFrames(source, input: input, liveness: liveness)
     self.reversed = reversed
     let frame: Frame
@@ -66,7 +73,7 @@ final class SourceStream {
       if let left, left.goOn(as: source, at: tick) {
         cursor = left
       } else {
-        cursor = try SourceCursor(source, input: input, at: tick, leavesOut: leavesOut, liveness)
+        cursor = try SourceCursor(source, input: stored, at: tick, leavesOut: leavesOut, liveness)
       }
       left = nil
     }
@@ -76,10 +83,17 @@ final class SourceStream {
     return frame
   }
 
+  private var stored: any ByteSource {
+    get throws(RenderError) {
+      guard let input else { throw RenderError(.task, "\(source.title) is not stored") }
+      return input
+    }
+  }
+
   /// The picture of a still, or the first frame of any other source. The decoder is closed at once.
   func onlyFrame() throws(RenderError) -> Frame {
     if let still { return still }
-    let frame = try SourceCursor(source, input: input, at: .min, leavesOut: false, liveness).current
+    let frame = try SourceCursor(source, input: stored, at: .min, leavesOut: false, liveness).current
     still = frame
     damage = frame.isDamaged ? frame.pts : nil
     return frame
@@ -169,7 +183,7 @@ extension PlannedSource {
   }
 
   /// The source's name in messages. A task has no other name for its media than their digests.
-  var title: String { "media \(digest.prefix(12)) track \(track)" }
+  var title: String { video.drawn == nil ? "media \(digest.prefix(12)) track \(track)" : "a picture that is drawn" }
 
   /// A stored timestamp on the asset's timeline, in seconds.
   func seconds(of tick: Int64) -> Double { Double(tick &- origin) * timebase.approximateSeconds }

@@ -1,3 +1,4 @@
+import CompositionModel
 import Media
 import RenderTasks
 
@@ -38,18 +39,29 @@ final class SourceStreams {
       task.spans.map { span in
         span.clips.count { $0.source == index } + span.clips.count { $0.mask?.source == index }
       }.max() ?? 1
-    let opened = (
-      stream: SourceStream(
-        source, input: try input(source), capacity: uses, after: takeEnded(source), liveness: liveness),
-      fitter: SourceFitter(source, format: task.format)
-    )
+    let stream: SourceStream
+    if let drawn = try drawn(source) {
+      stream = drawn
+    } else {
+      stream = SourceStream(
+        source, input: try input(source), capacity: uses, after: takeEnded(source), liveness: liveness)
+    }
+    let opened = (stream: stream, fitter: SourceFitter(source, format: task.format))
     open[index] = opened
     return opened
   }
 
   /// A stream that the caller keeps, of a source that one layer shows.
   func single(_ source: PlannedSource) throws(RenderError) -> SourceStream {
-    SourceStream(source, input: try input(source), capacity: 1, liveness: liveness)
+    if let drawn = try drawn(source) { return drawn }
+    return SourceStream(source, input: try input(source), capacity: 1, liveness: liveness)
+  }
+
+  /// Nil: the pictures are stored.
+  private func drawn(_ source: PlannedSource) throws(RenderError) -> SourceStream? {
+    guard let painter = PicturePainter(source.video) else { return nil }
+    let frame = source.video.hasAlpha ? try painter.placeholder() : try painter.frame(source.video.size, task.format)
+    return SourceStream(source, drawn: frame)
   }
 
   /// Closes the sources that no span after this one shows. Returns their indices.

@@ -12,11 +12,16 @@ import Synchronization
 /// same on every machine.
 struct FontSet {
   let map: FontMap
+  /// The text that the fonts are of.
+  private let text: String
   /// The family of each part of the text.
-  private(set) var families: [(length: Int, family: String)] = []
+  private var ofText: [(length: Int, family: String)] = []
+  /// The index of the font of each character, of those that it is found for.
+  private var fontOfCharacter: [UInt32: Int] = [:]
 
   /// - Parameter inputs: The fonts' files by digest.
   init(_ fonts: TextFonts, of text: String, inputs: [String: any ByteSource]) throws(RenderError) {
+    self.text = text
     guard let config = FcConfigCreate() else { throw FontSet.noMemory }
     defer { FcConfigDestroy(config) }
     // The configuration gets an empty set of fonts by being asked to add a file that does not exist.
@@ -32,9 +37,10 @@ struct FontSet {
       }
       for scalar in String(decoding: rest.prefix(run.length), as: UTF8.self).unicodeScalars {
         covered[run.font].insert(scalar.value)
+        if fontOfCharacter[scalar.value] == nil { fontOfCharacter[scalar.value] = run.font }
       }
       rest = rest.dropFirst(run.length)
-      families.append((run.length, FontSet.family(run.font)))
+      ofText.append((run.length, FontSet.family(run.font)))
     }
     guard rest.isEmpty else { throw RenderError(.task, "a part of a text has no font") }
     for (index, font) in fonts.fonts.enumerated() {
@@ -46,6 +52,24 @@ struct FontSet {
       guard FcFontSetAdd(set, pattern) != 0 else { throw FontSet.noMemory }
     }
     map = try FontMap(config)
+  }
+
+  /// The family of each part of a text, in bytes of UTF-8: the fonts' own, or one whose characters it has.
+  func families(of text: String) throws(RenderError) -> [(length: Int, family: String)] {
+    if text == self.text { return ofText }
+    var parts: [(length: Int, family: String)] = []
+    for scalar in text.unicodeScalars {
+      guard let font = fontOfCharacter[scalar.value] else {
+        throw RenderError(.task, "the character \(scalar) of a text has no font")
+      }
+      let (family, length) = (FontSet.family(font), UTF8.width(scalar))
+      if let last = parts.last, last.family == family {
+        parts[parts.count - 1].length += length
+      } else {
+        parts.append((length, family))
+      }
+    }
+    return parts
   }
 
   private static var noMemory: RenderError {

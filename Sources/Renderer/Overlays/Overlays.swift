@@ -38,14 +38,11 @@ enum Overlays {
   ///
   /// The placement is that of the block of lines, or of its box, and not of the ink, so that two texts of one size have
   /// the same baseline whatever their letters. Glyphs, outlines and shadows may extend beyond the block.
-  /// - Parameters:
-  ///   - fonts: The fonts of this text.
-  ///   - inputs: The fonts' files by digest.
+  /// - Parameter fonts: Those of this text, or of one that has its characters.
   static func text(
-    _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], placement: OverlayPlacement,
-    format: VideoTaskFormat
+    _ text: StyledText, fonts: FontSet, placement: OverlayPlacement, format: VideoTaskFormat
   ) throws(RenderError) -> BlendPicture? {
-    let (block, origin, _) = try block(text, fonts: fonts, inputs: inputs, placement: placement, format: format)
+    let (block, origin, _) = try block(text, fonts: fonts, placement: placement, format: format)
     guard let visible = block.extent.shifted(x: origin.x, y: origin.y).intersection(PixelRect(format.size)) else {
       return nil
     }
@@ -59,12 +56,11 @@ enum Overlays {
   /// The lines of a text, the pixel of the frame at their top left, and the rectangle that is placed: that of the
   /// lines, or of the box around them.
   static func block(
-    _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], placement: OverlayPlacement,
-    format: VideoTaskFormat
+    _ text: StyledText, fonts: FontSet, placement: OverlayPlacement, format: VideoTaskFormat
   ) throws(RenderError) -> (block: TextBlock, origin: (x: Int, y: Int), outer: PixelRect) {
     let padding = text.box?.padding ?? 0
     let wrapWidth = placement.wrapWidth(of: text, in: format.size)
-    let block = try TextBlock(text, fonts: fonts, inputs: inputs, wrapWidth: wrapWidth)
+    let block = try TextBlock(text, fonts: fonts, wrapWidth: wrapWidth)
     let outer = PixelSize(width: block.size.width + 2 * padding, height: block.size.height + 2 * padding)
     let corner = placement.origin(of: outer, in: format.size)
     return (block, (corner.x + padding, corner.y + padding), PixelRect(x: corner.x, y: corner.y, size: outer))

@@ -28,9 +28,8 @@ enum PosedOverlay {
 
 /// A text that is transformed or filtered in its place. It is drawn once, at its own size.
 final class PosedText {
-  private let text: StyledText
-  private let fonts: TextFonts
-  private let inputs: [String: any ByteSource]
+  let text: StyledText
+  private let fonts: FontSet
   private let placement: OverlayPlacement
   private let format: VideoTaskFormat
   private let placer: PicturePlacer
@@ -54,10 +53,9 @@ final class PosedText {
   }
 
   init(
-    _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], _ placement: OverlayPlacement,
-    _ format: VideoTaskFormat
+    _ text: StyledText, fonts: FontSet, _ placement: OverlayPlacement, _ format: VideoTaskFormat
   ) {
-    (self.text, self.fonts, self.inputs, self.placement, self.format) = (text, fonts, inputs, placement, format)
+    (self.text, self.fonts, self.placement, self.format) = (text, fonts, placement, format)
     placer = PicturePlacer(format)
   }
 
@@ -86,7 +84,7 @@ final class PosedText {
   private func drawn(margin: Int) throws(RenderError) -> Drawn? {
     if let drawn, drawn.margin >= margin { return drawn }
     let (block, origin, outer) = try Overlays.block(
-      text, fonts: fonts, inputs: inputs, placement: placement, format: format)
+      text, fonts: fonts, placement: placement, format: format)
     let all = block.extent.shifted(x: origin.x, y: origin.y)
     // A text that is larger than any credits is cut, so that it takes a bounded amount of memory.
     let side = max(all.size.width, all.size.height)

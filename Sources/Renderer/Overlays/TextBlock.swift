@@ -34,16 +34,13 @@ final class TextBlock {
   /// Sets a text in lines of at most `wrapWidth` pixels. Lines break between words, or within a word longer than a
   /// line.
   /// - Parameters:
-  ///   - fonts: The fonts of this text.
-  ///   - inputs: The fonts' files by digest.
-  convenience init(
-    _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], wrapWidth: Int
-  ) throws(RenderError) {
+  ///   - fonts: Those of this text, or of one that has its characters.
+  convenience init(_ text: StyledText, fonts: FontSet, wrapWidth: Int) throws(RenderError) {
     TextEngine.lock()
     defer { TextEngine.unlock() }
-    let set = try FontSet(fonts, of: text.text, inputs: inputs)
     let layout = try TextLayout(
-      text.fontRequest, map: set.map, size: text.size, families: set.families, letterSpacing: text.letterSpacing ?? 0)
+      text.fontRequest, map: fonts.map, size: text.size, families: fonts.families(of: text.text),
+      letterSpacing: text.letterSpacing ?? 0)
     self.init(text, layout: layout, wrapWidth: wrapWidth)
   }
 

@@ -27,6 +27,10 @@ package final class FrameMaker {
   /// By index in `task.overlays`.
   private var posedPictures: [Int: (frame: Frame, fitter: SourceFitter)] = [:]
   private var posedTexts: [Int: PosedText] = [:]
+  /// The fonts of texts by index in `task.overlays`, of those that count: others are drawn once.
+  private var countingFonts: [Int: FontSet] = [:]
+  /// The latest pictures of texts that count, by index in `task.overlays`.
+  private var countingTexts: [Int: (text: String, picture: BlendPicture?)] = [:]
   /// The mattes of transitions by index in `task.sources`.
   private var mattes: [Int: MatteLevels] = [:]
   /// By index in `task.captions`.
@@ -88,7 +92,7 @@ package final class FrameMaker {
   ) throws(RenderError) {
     self.liveness = liveness
     self.damage = damage
-    for source in task.sources where inputs[source.digest] == nil {
+    for source in task.sources where source.video.drawn == nil && inputs[source.digest] == nil {
       throw RenderError(.task, "\(source.title) is not among the task's inputs")
     }
     self.task = task
@@ -236,7 +240,9 @@ package final class FrameMaker {
         picture = try moving.picture(shown)
       }
     } else if let pose = overlay.pose {
-      picture = try posed(overlay.index, pose)
+      picture = try posed(overlay.index, pose, text: overlay.text)
+    } else if let text = overlay.text {
+      picture = try countingText(overlay.index, text).map { .blend($0) }
     } else {
       picture = try overlayPicture(overlay.index).map { .blend($0) }
     }
@@ -360,7 +366,7 @@ package final class FrameMaker {
     switch overlay.content {
     case .text(let text, let fonts):
       picture = try Overlays.text(
-        text, fonts: fonts, inputs: inputs, placement: overlay.placement, format: task.format)
+        text, fonts: FontSet(fonts, of: text.text, inputs: inputs), placement: overlay.placement, format: task.format)
     case .image(let sourceIndex, let width, let height):
       let source = task.sources[sourceIndex]
       let stream = try sources.single(source)
@@ -375,13 +381,35 @@ package final class FrameMaker {
     return picture
   }
 
+  /// A text that counts, as it is in a frame.
+  private func countingText(_ index: Int, _ text: String) throws(RenderError) -> BlendPicture? {
+    if let known = countingTexts[index], known.text == text { return known.picture }
+    let overlay = task.overlays[index]
+    guard case .text(let style, let fonts) = overlay.content else { return nil }
+    let picture = try Overlays.text(
+      style.showing(text), fonts: self.fonts(fonts, of: style, index), placement: overlay.placement,
+      format: task.format)
+    countingTexts[index] = (text, picture)
+    return picture
+  }
+
+  /// The fonts of a text overlay. Those of one that counts are kept for its other texts.
+  private func fonts(_ fonts: TextFonts, of style: StyledText, _ index: Int) throws(RenderError) -> FontSet {
+    if let known = countingFonts[index] { return known }
+    let set = try FontSet(fonts, of: style.text, inputs: inputs)
+    if style.counting != nil { countingFonts[index] = set }
+    return set
+  }
+
   /// An overlay that does not move by itself and is transformed, filtered or cropped. Nil if it is outside the frame.
-  private func posed(_ index: Int, _ pose: OverlayPose) throws(RenderError) -> LayerPicture? {
+  /// - Parameter text: That of a text that counts.
+  private func posed(_ index: Int, _ pose: OverlayPose, text shown: String?) throws(RenderError) -> LayerPicture? {
     let overlay = task.overlays[index]
     switch overlay.content {
     case .text(let text, let fonts):
-      let made =
-        posedTexts[index] ?? PosedText(text, fonts: fonts, inputs: inputs, overlay.placement, task.format)
+      let style = shown.map { text.showing($0) } ?? text
+      if let known = posedTexts[index], known.text == style { return try known.picture(pose, by: filters) }
+      let made = PosedText(style, fonts: try self.fonts(fonts, of: text, index), overlay.placement, task.format)
       posedTexts[index] = made
       return try made.picture(pose, by: filters)
     case .image(let sourceIndex, let width, let height):

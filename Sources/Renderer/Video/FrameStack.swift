@@ -103,6 +103,8 @@ struct StackOverlay: Hashable {
   var blendMode: BlendMode? = nil
   /// Nil: drawn in its place as it is.
   var pose: OverlayPose? = nil
+  /// The text of a text overlay that counts. Nil: the overlay's own.
+  var text: String? = nil
 }
 
 /// Computes the stack of each frame of a task.
@@ -150,6 +152,9 @@ struct StackPlanner {
         if overlay.geometry != nil || overlay.filters != nil {
           shown.pose = try pose(overlay, at: time)
           if let crop = shown.pose?.crop, crop.isEmpty { continue }
+        }
+        if case .text(let text, _) = overlay.content {
+          shown.text = try text.counting?.text(at: time, frameDuration: task.format.frameDuration)
         }
         if case .video(let video) = overlay.content { shown.time = try video.sourceTime(at: time) }
         stack.overlays.insert(shown, at: 0)

@@ -22,7 +22,7 @@ extension Edit {
   /// Without the scale of the video composition.
   private func written() throws(DocumentError) -> Document {
     var document = unconverted
-    document.assets = assets
+    (document.assets, document.pictures) = (assets, pictures)
     document.tracks += try below("/tracks") { () throws(DocumentError) in
       try Sheaf.written(composition.tracks) { (track) throws(DocumentError) in .media(try track.written()) }
     }
@@ -57,10 +57,12 @@ extension Edit {
   ///   alone.
   public init(_ document: Document, assets descriptions: [AssetID: AssetDescription]) {
     self.init()
-    assets = document.assets
+    (assets, pictures) = (document.assets, document.pictures)
     unconverted.schema = document.schema
     unconverted.markers = document.markers
-    read(document.tracks, descriptions)
+    let frame = document.videoComposition.renderSize ?? frameForPictures
+    let drawn = pictures.mapValues { AssetDescription($0, film: frame) }
+    read(document.tracks, descriptions.merging(drawn) { $1 })
     if let mix = AudioMix(document.audioMix) { audioMix = mix } else { unconverted.audioMix = document.audioMix }
     if let video = VideoComposition(document.videoComposition, fonts: Set(document.assets.keys)) {
       videoComposition = video

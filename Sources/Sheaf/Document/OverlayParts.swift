@@ -10,6 +10,9 @@ extension VideoComposition.Overlay {
       let filters = overlay.filters.all({ VideoComposition.Filter($0) })
     else { return nil }
     self.init(content, timeRange: range, place: Place(overlay))
+    area = overlay.in.map {
+      Area(x: Length($0.x), y: Length($0.y), width: Length($0.width), height: Length($0.height))
+    }
     switch overlay.opacity {
     case nil: break
     case .constant(let number): opacity = number
@@ -37,6 +40,9 @@ extension VideoComposition.Overlay {
       opacity: opacityRamps, geometry: LayerGeometry(crop: crop, transform: transform.map { .turn($0) }))
     var overlay = try content.written()
     place.write(into: &overlay)
+    overlay.in = area.map {
+      Document.Overlay.Area(x: $0.x.written, y: $0.y.written, width: $0.width.written, height: $0.height.written)
+    }
     overlay.over = timeRange.map { Document.TimeRange($0) }
     guard opacityTrack == nil || opacity == 1 else {
       throw DocumentError(
@@ -83,12 +89,20 @@ extension VideoComposition.Overlay.Content {
       case .times(let count): loop = count
       }
       self = .video(video, use: use, width: width, height: height, loop: loop)
+    } else if let shape = overlay.shape {
+      let fill = overlay.color.map { Edit.Picture.Fill.color($0) } ?? overlay.gradient.map { .gradient($0) }
+      self = .shape(
+        Edit.Picture(shape, fill: fill, cornerRadius: overlay.cornerRadius, border: overlay.border), width: width,
+        height: height)
     } else {
       switch overlay.text {
       case nil: return nil
       case .text(let text):
         guard let styled = StyledText(text, overlay, fonts: fonts) else { return nil }
         self = .text(styled)
+      case .counting(let count):
+        guard let styled = StyledText("", overlay, fonts: fonts) else { return nil }
+        self = .counting(count, styled)
       case .track(let source):
         guard let styled = StyledText("", overlay, fonts: fonts) else { return nil }
         self = .metadata(
@@ -109,6 +123,18 @@ extension VideoComposition.Overlay.Content {
       (overlay.width, overlay.height) = (width?.written, height?.written)
       overlay.use = use.map { Document.TimeRange($0) }
       overlay.loop = loop == 1 ? nil : loop.map { .times($0) } ?? .forever
+    case .shape(let picture, _, _) where picture.size != nil:
+      throw DocumentError(
+        "/shape", "the size of an overlay's shape is its 'width' and 'height', not that of the picture")
+    case .shape(let picture, let width, let height):
+      overlay = Document.Overlay(shape: picture.shape)
+      switch picture.fill {
+      case .color(let color): overlay.color = color
+      case .gradient(let gradient): overlay.gradient = gradient
+      case nil: break
+      }
+      (overlay.cornerRadius, overlay.border) = (picture.cornerRadius, picture.border)
+      (overlay.width, overlay.height) = (width?.written, height?.written)
     case .text(let text):
       overlay = Document.Overlay(text: text.text)
       text.write(into: &overlay)
@@ -116,6 +142,11 @@ extension VideoComposition.Overlay.Content {
     case .metadata(_, let style, _, _, _, _) where !style.text.isEmpty:
       throw DocumentError(
         "", "the style of a metadata track's overlay has the text \"\(style.text)\"; it must be empty")
+    case .counting(_, let style) where !style.text.isEmpty:
+      throw DocumentError("", "the style of a text that counts has the text \"\(style.text)\"; it must be empty")
+    case .counting(let count, let style):
+      overlay = Document.Overlay(text: count)
+      style.write(into: &overlay)
     case .metadata(let track, let style, let decimals, let rounding, let prefix, let suffix):
       var source = Document.TrackText(track)
       source.decimals = decimals == 0 ? nil : decimals

@@ -14,8 +14,13 @@ public struct Edit: Sendable, Hashable {
   /// A number, a number that changes, or a text over a range of time: AVFoundation's `AVTimedMetadataGroup`.
   public typealias TimedMetadata = CompositionModel.TimedMetadata
 
+  /// A picture that is described and not stored: a colour, a gradient or a shape.
+  public typealias Picture = CompositionModel.DrawnPicture
+
   /// The path of each file by the name that clips and overlays refer to.
   public var assets: [AssetID: String]
+  /// Pictures that are drawn, by the names that clips and overlays refer to. They differ from those of files.
+  public var pictures: [AssetID: Picture] = [:]
   public var composition: Composition
   public var audioMix: AudioMix
   public var videoComposition: VideoComposition
@@ -60,6 +65,16 @@ public struct Edit: Sendable, Hashable {
     assets[id] = asset.path
     return AssetSource(id: id, description: asset.description)
   }
+
+  /// Gives a picture that is drawn a name in the edit. It can then be inserted into the composition for any duration.
+  /// One without a size is as large as the film.
+  public mutating func add(_ picture: Picture, as name: AssetID) -> AssetSource {
+    pictures[name] = picture
+    return AssetSource(id: name, description: AssetDescription(picture, film: frameForPictures))
+  }
+
+  /// The frame for pictures without a size: the film's may only be known with its media.
+  var frameForPictures: PixelSize { videoComposition.renderSize ?? PixelSize(width: 1920, height: 1080) }
 
   private func unusedName(for path: String) -> AssetID {
     let file = path.split(separator: "/").last.map(String.init) ?? path

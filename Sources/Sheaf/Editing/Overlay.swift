@@ -2,7 +2,7 @@ public import CompositionModel
 import EditDocument
 
 extension VideoComposition {
-  /// A picture, a video or a text that is drawn over the composited frame: what AVFoundation's
+  /// A picture, a video, a shape or a text that is drawn over the composited frame: what AVFoundation's
   /// `AVVideoCompositionCoreAnimationTool` is used for. Its ramps count from its own start.
   public struct Overlay: Sendable, Hashable {
     /// A length in pixels of the frame, or in hundredths of its width or height.
@@ -17,12 +17,28 @@ extension VideoComposition {
       case image(AssetID, width: Length? = nil, height: Length? = nil)
       /// A video that plays `loop` times, nil for as long as it is shown. `use` is the part that plays; nil: all of it.
       case video(AssetID, use: MediaTimeRange? = nil, width: Length? = nil, height: Length? = nil, loop: Int? = 1)
+      /// A shape, of which nil is the frame's width or height. It has no size of its own.
+      case shape(Edit.Picture, width: Length? = nil, height: Length? = nil)
       case text(StyledText)
       /// The values of a metadata track in the style of a text, whose own `text` is empty. Numbers are rounded to
       /// `decimals` of them, at most 6. Where the track has no value nothing is drawn.
       case metadata(
         TrackID, StyledText, decimals: Int = 0, rounding: NumberRounding = .nearest, prefix: String = "",
         suffix: String = "")
+      /// A value of each frame, such as a timecode or a counter, in the style of a text, whose own `text` is empty.
+      case counting(Count, StyledText)
+    }
+
+    /// A rectangle of the frame.
+    public struct Area: Sendable, Hashable {
+      public var x: Length
+      public var y: Length
+      public var width: Length
+      public var height: Length
+
+      public init(x: Length, y: Length, width: Length, height: Length) {
+        (self.x, self.y, self.width, self.height) = (x, y, width, height)
+      }
     }
 
     public enum Place: Sendable, Hashable {
@@ -34,9 +50,11 @@ extension VideoComposition {
       case point(x: Length, y: Length)
     }
 
+    /// A text whose value is that of each frame.
+    public typealias Count = Document.CountingText
     public typealias Anchor = CompositionModel.Anchor
     /// How numbers of a metadata track are rounded.
-    public typealias NumberRounding = EditDocument.NumberRounding
+    public typealias NumberRounding = CompositionModel.NumberRounding
     /// How the colours of a picture with alpha are stored.
     public typealias AlphaMode = CompositionModel.AlphaMode
 
@@ -44,6 +62,8 @@ extension VideoComposition {
     /// On the composition's timeline. Nil: the whole film.
     public var timeRange: MediaTimeRange?
     public var place: Place
+    /// The rectangle of the frame in which the anchor of `place` counts. Nil: the frame.
+    public var area: Area?
     /// 0…1. It is multiplied by the value of `opacityRamps`.
     public var opacity: Double
     public var opacityRamps: RampList
