@@ -13,7 +13,7 @@ extension Lowering {
 
   /// The warnings about an edit that has no problems, in the order of the document's sections.
   func warnings(_ edit: Edit) -> [Problem] {
-    var warnings = ProblemList()
+    var warnings = document.readingWarnings
     addUnusedAssets(to: &warnings)
     addMediaWarnings(to: &warnings)
     addUnusedMetadata(to: &warnings)
