@@ -26,6 +26,7 @@ extension Lowering {
       addOutputEnlargement(edit, to: &warnings)
       addDynamicRange(edit, to: &warnings)
       addMadeSDR(edit, to: &warnings)
+      addImageLosses(edit, to: &warnings)
       addColourConversions(edit, to: &warnings)
       addUnseenOverlays(edit, to: &warnings)
     }
