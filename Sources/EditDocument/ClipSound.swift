@@ -192,7 +192,7 @@ extension Lowering {
   func addUnnamedSpeakers(to warnings: inout ProblemList) {
     var reported: Set<AssetID> = []
     for track in tracks where mayBeHeard(track.entry) {
-      for (_, lowered) in track.clips.entries 
+      for (_, lowered) in track.clips.entries
       where lowered.clip.layout == nil && lowered.clip.audioChannels == nil {
         let index = track.entry.type == .audio ? lowered.clip.sourceTrack : lowered.soundTrack
         guard let format = assets[lowered.clip.asset]?.tracks.first(where: { $0.index == index })?.audio,

@@ -45,7 +45,7 @@ extension Document {
   /// How pictures are encoded. What is nil has the default of the codec and the container.
   public struct Video: Hashable, Sendable {
     public var codec: VideoCodec?
-    /// The encoder's own measure of constant quality; lower is better. Not with `bitRate`.
+    /// The encoder's own measure of constant quality; lower is better, but of WebP higher. Not with `bitRate`.
     public var quality: Double?
     /// Bits a second, on average over the film.
     public var bitRate: Int?
@@ -68,6 +68,10 @@ extension Document {
     public var pixelAspect: AspectRatio?
     /// The part of the stored pictures that players show, in stored pixels. Nil: all.
     public var cleanAperture: PixelRect?
+    /// Of GIF: how the colours between those of a palette are made. Nil: `diffused`.
+    public var dither: Dithering?
+    /// How often an animated picture is played; 0: for ever, which is the default.
+    public var plays: Int?
     /// Of the track: three letters of ISO 639-2, such as `eng`.
     public var language: String?
     /// Of the track, for people: at most 200 characters.

@@ -10,6 +10,8 @@ struct DocumentReader {
   /// Takes the place of the document's preset. Nil: the document's.
   let preset: PresetChoice?
   var problems = ProblemList()
+  /// What is read otherwise than it is written.
+  var warnings = ProblemList()
   /// Whether a part of a document is read alone. The names that it refers to are those of any document.
   var isOfPart = false
   var names = DeclaredNames()
@@ -193,13 +195,22 @@ struct DocumentReader {
     guard let value else { return nil }
     do throws(TimeNotationError) {
       let time: Document.Time
+      var isMeant = false
       switch value.content {
-      case .number(let text): time = try Document.Time(number: text)
-      case .string(let text): time = try Document.Time(text: text)
+      case .number(let text):
+        let meant = meantTime(ofNumber: text, at: value.pointer)
+        isMeant = meant != nil
+        time = if let meant { try Document.Time(text: meant) } else { try Document.Time(number: text) }
+      case .string(let text):
+        let meant = meantTime(text, at: value.pointer)
+        isMeant = meant != text
+        time = try Document.Time(text: meant)
       default: throw .notATime
       }
       guard use([time.origin], scope, at: value) else { return nil }
-      if scope.mayBeNegative || !time.isNegative { return time }
+      // What is a little before 0 would be read as 0.
+      let isNegative = time.isNegative || isMeant && value.startsWithMinus
+      if scope.mayBeNegative || !isNegative { return time }
       problems.addShape(value.pointer, "\(value.shown) is before 0, where nothing can start")
     } catch {
       let message = "\(value.shown) is not a time: \(ForeignTime.hint(value))\(error.explanation(scope))"
@@ -222,9 +233,11 @@ struct DocumentReader {
       return nil
     }
     do throws(TimeNotationError) {
-      let range = try Document.TimeRange(text: text)
+      let meant = meantTime(text, at: value.pointer)
+      let range = try Document.TimeRange(text: meant)
       guard use([range.start.origin, range.end.origin], scope, at: value) else { return nil }
-      if scope.mayBeNegative || !range.start.isNegative { return range }
+      let isNegative = range.start.isNegative || meant != text && value.startsWithMinus
+      if scope.mayBeNegative || !isNegative { return range }
       problems.addShape(value.pointer, "\(value.shown) starts before 0, where nothing can start")
     } catch .notATime {
       problems.addShape(value.pointer, "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))\(notation)")

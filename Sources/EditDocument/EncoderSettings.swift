@@ -31,7 +31,8 @@ import CompositionModel
     "bufsize": "'bufferDuration' is the size of the buffer divided by 'maxBitRate'",
     "gop": "did you mean 'keyframeInterval'?", "scenecut": "did you mean 'sceneCuts'?",
     "pix_fmt": "did you mean 'pixelFormat'?", "fps": "the rate of the film is 'frameRate' of 'videoComposition'",
-    "sar": "did you mean 'pixelAspect'?", "par": "did you mean 'pixelAspect'?",
+    "loop": "did you mean 'plays'?", "loops": "did you mean 'plays'?", "loopcount": "did you mean 'plays'?",
+    "dithering": "did you mean 'dither'?", "sar": "did you mean 'pixelAspect'?", "par": "did you mean 'pixelAspect'?",
     "aspect": "did you mean 'pixelAspect', the shape of a pixel?",
     "framerate": "the rate of the film is 'frameRate' of 'videoComposition'",
     "width": "the size of the film is 'renderSize' of 'videoComposition'",
@@ -109,6 +110,9 @@ extension DocumentReader {
     }
     if !codec.levels.isEmpty {
       entry.level = setting(fields, VideoKeys.level, .level(among: codec.levels), isKnown)
+    }
+    if !codec.ditherings.isEmpty {
+      entry.dither = setting(fields, VideoKeys.dither, .choice("dithering"), isKnown)
     }
     if let maxBitRates = codec.maxBitRates {
       entry.maxBitRate = setting(fields, VideoKeys.maxBitRate, .integer(maxBitRates), isKnown)
@@ -274,7 +278,8 @@ extension Lowering {
       keyframeInterval: keyframeInterval(entry, of: name),
       pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr, level: entry.level,
       rateLimit: rateLimit(entry))
-    settings.pixelAspect = entry.shape
+    (settings.pixelAspect, settings.dither) = (entry.shape, entry.dither)
+    if codec.isOfScreens { checkScreenColours(format.colour, of: name) }
     // Players change from one output to another at a keyframe, so all have theirs at the same times.
     if !(entry.sceneCuts ?? (document.export.outputPointer == nil)) { settings.sceneCuts = false }
     if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }

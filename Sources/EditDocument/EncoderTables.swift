@@ -15,9 +15,9 @@ enum VideoKeys {
     "codec", Form<VideoCodec>.choice("video codec"), default: "the container's first", "`ffv1` is lossless")
   static let quality = Key(
     "quality", .number(hull(codecs.compactMap(\.definition.qualities))),
-    default: "h264: 23, hevc: 28, vp9: 32, av1: 35", kinds: owners("quality"),
-    type: "h264, hevc: 0 to 51; vp9: 0 to 63; av1: 1 to 63",
-    "lower is better and larger; a whole number for vp9 and av1")
+    default: "h264: 23, hevc: 28, vp9: 32, av1: 35, webp: 75", kinds: owners("quality"),
+    type: "h264, hevc: 0 to 51; vp9: 0 to 63; av1: 1 to 63; webp: 0 to 100",
+    "lower is better and larger; a whole number for vp9 and av1. Of webp higher is better, and 100 is lossless")
   static let bitRate = Key(
     "bitRate", .integer(hull(codecs.compactMap(\.definition.bitRates))), kinds: owners("bitRate"),
     "h264, hevc: bits a second on average over the film, in place of `quality`, see below")
@@ -29,10 +29,12 @@ enum VideoKeys {
     type: "0.1 to 60 seconds, 4 frames at least",
     "h264, hevc: the player's buffer holds `maxBitRate` for so long")
   static let preset = Key(
-    "preset", .choice("preset", among: names { $0.presets }), default: "`medium`; vp9: `\"2\"`; av1: `\"8\"`",
+    "preset", .choice("preset", among: names { $0.presets }),
+    default: "`medium`; vp9: `\"2\"`; av1: `\"8\"`; webp: `\"4\"`",
     kinds: owners("preset"),
     type: "h264, hevc: `ultrafast`, `superfast`, `veryfast`, `faster`, `fast`, `medium`, `slow`, `slower`, `veryslow`, "
-      + "`placebo`; vp9: `\"5\"` to `\"0\"`; av1: `\"12\"` to `\"0\"`", "from fast to slow: slower is smaller")
+      + "`placebo`; vp9: `\"5\"` to `\"0\"`; av1: `\"12\"` to `\"0\"`; webp: `\"0\"` to `\"6\"`",
+    "from fast to slow: slower is smaller")
   static let profile = Key(
     "profile", .choice("profile", among: names { $0.profiles }),
     default: "the encoder's choice for the pixel format; prores: `standard`", kinds: owners("profile"),
@@ -52,7 +54,7 @@ enum VideoKeys {
         Form<Int>.integer(VideoSettings.keyframeIntervals).schema, .all(["type": "string"], .reference("time")))
     ) { $0.keyframeInterval($1) }, default: "2 seconds",
     "the greatest distance from one keyframe to the next: `60` is 60 frames, `\"2\"` is 2 seconds; every frame of "
-      + "prores422, prores4444 and ffv1 is a keyframe, and they take 1 alone")
+      + "prores422, prores4444, ffv1, gif, apng and webp is a keyframe, and they take 1 alone")
   static let sceneCuts = Key(
     "sceneCuts", .boolean, default: "`true`; with `outputs` `false`",
     "whether h264, hevc and vp9 put a keyframe also where the picture changes. `false`: keyframes are "
@@ -60,9 +62,12 @@ enum VideoKeys {
   static let pixelFormat = Key(
     "pixelFormat", Form<PixelFormat>.choice("pixel format", notYet: PixelFormat.notYet),
     default:
-      "`yuv420p`, or `yuv420p10` if the film is HDR (PQ or HLG) and the `profile` can have 10 bits; for ffv1 the "
+      "`yuv420p`, or `yuv420p10` if the film is HDR (PQ or HLG) and the `profile` can have 10 bits; for gif, apng and "
+      + "webp `yuv444p`; for ffv1 the "
       + "nearest to that of the first clip, with 10 bits if the film is HDR",
-    "how the frames are stored; prores422 has `yuv422p10` alone, prores4444 `yuv444p10`, av1 `yuv420p` and `yuv420p10`")
+    "how the frames are stored; prores422 has `yuv422p10` alone, prores4444 `yuv444p10`, av1 `yuv420p` and "
+      + "`yuv420p10`; gif, apng and webp have red, green and blue, which are made of one of "
+      + "8 bits")
   static let rotation = Key(
     "rotation", .member(of: [0, 90, 180, 270], "a rotation in degrees clockwise"), default: "0",
     "mp4, mov, m4v: degrees clockwise by which players turn the pictures, which are stored as they are")
@@ -84,6 +89,13 @@ enum VideoKeys {
       ) { $0.cleanAperture($1) }, default: "all",
       "mp4, mov, m4v: the part of the stored pictures that players show, in stored pixels; it lies within them")
   }()
+  static let dither = Key(
+    "dither", Form<Dithering>.choice("dithering"), default: "`diffused`", kinds: owners("dither"),
+    "how the colours between the 256 of a picture are made: `diffused` spreads the error of each pixel over its "
+      + "neighbours (Sierra Lite); `ordered` is a pattern that stays in its place; `none` takes the nearest colour")
+  static let plays = Key(
+    "plays", .integer(0...65535), default: "0",
+    "gif, apng, webp: how often players show the film; 0 is for ever")
   static let language = Key(
     "language", .language, "of the track of pictures, see [audio](#audio)")
   static let title = Key("title", .title, "of the track of pictures, see [audio](#audio)")
@@ -92,14 +104,14 @@ enum VideoKeys {
     codec.of(\.codec), quality.of(\.quality), bitRate.of(\.bitRate), maxBitRate.of(\.maxBitRate),
     bufferDuration.of(\.bufferDuration), preset.of(\.preset), profile.of(\.profile), level.of(\.level),
     keyframeInterval.of(\.keyframeInterval), sceneCuts.of(\.sceneCuts), pixelFormat.of(\.pixelFormat),
-    rotation.of(\.rotation), pixelAspect.of(\.pixelAspect), cleanAperture.of(\.cleanAperture), language.of(\.language),
-    title.of(\.title),
+    rotation.of(\.rotation), pixelAspect.of(\.pixelAspect), cleanAperture.of(\.cleanAperture), dither.of(\.dither),
+    plays.of(\.plays), language.of(\.language), title.of(\.title),
   ]
   private static let keys: [any DeclaredKey] = Array(properties)
   /// Those that every codec reads alike.
   static let common = [
-    keyframeInterval.name, sceneCuts.name, rotation.name, pixelAspect.name, cleanAperture.name, language.name,
-    title.name,
+    keyframeInterval.name, sceneCuts.name, rotation.name, pixelAspect.name, cleanAperture.name, plays.name,
+    language.name, title.name,
   ]
   /// Of an export with one output.
   static let table = ObjectTable(
@@ -136,6 +148,9 @@ enum VideoKeys {
     if let range = codec.maxBitRates { settings.append(("maxBitRate", Form<Int>.integer(range).schema)) }
     if !codec.presets.isEmpty { settings.append(("preset", ["enum": .array(codec.presets)])) }
     if !codec.profiles.isEmpty { settings.append(("profile", ["enum": .array(codec.profiles)])) }
+    if !codec.ditherings.isEmpty {
+      settings.append(("dither", ["enum": .array(codec.ditherings.map(\.rawValue))]))
+    }
     if !codec.levels.isEmpty { settings.append(("level", Form.level(among: codec.levels).schema)) }
     return settings
   }

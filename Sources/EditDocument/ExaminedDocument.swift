@@ -40,6 +40,8 @@ public struct ExaminedDocument: Sendable {
   var export: ExportEntry
   let placeholders: [Placeholder]
   let problemList: ProblemList
+  /// What was read otherwise than it is written.
+  let readingWarnings: ProblemList
 
   /// The files that the document names, in its order. `path` is as written; a relative path is relative to the
   /// document. `pointer` is its place, for a problem with the file.
@@ -180,6 +182,7 @@ extension DocumentReader {
       subtitleTracks: subtitleTracks, metadataTracks: metadataTracks,
       usedMetadataTracks: Set(metadataUses.map(\.track)), timesAreKnown: timesAreKnown,
       videoComposition: videoComposition, audioMix: audioMix, captions: captions, export: export,
-      placeholders: isTemplate ? [] : Placeholder.list(in: value), problemList: problems)
+      placeholders: isTemplate ? [] : Placeholder.list(in: value), problemList: problems,
+      readingWarnings: warnings)
   }
 }

@@ -251,7 +251,14 @@ extension Lowering {
     // A container of sound alone has the sound of a film with pictures.
     let encodesVideo = entry.video.isEncoded(automatically: hasVideo && container?.videoCodecs.isEmpty != true)
     let video = encodesVideo ? videoSettings(format, container) : nil
-    var audio = entry.audio.isEncoded(automatically: hasAudio) ? audioSettings(container) : nil
+    // One that shows pictures alone is without the sound, with a warning.
+    let hasSound = container?.isAnimatedImage != true
+    if !hasSound, entry.audio.settings != nil {
+      problems.add(
+        entry.place.key("audio"),
+        "\(container.map { "\($0)" } ?? "the container") has no sound: leave 'audio' out, or write false")
+    }
+    var audio = hasSound && entry.audio.isEncoded(automatically: hasAudio) ? audioSettings(container) : nil
     if let preset = entry.preset { check(preset, container, hasVideo: hasVideo) }
     let timeRange = exportedRange()
     if let settings = audio, filmIsKnown, !film.isEmpty, !contains(timeRange ?? film, sampleAt: settings.sampleRate) {
@@ -278,6 +285,7 @@ extension Lowering {
       )
       if let stored = format.stored, stored != format.size { settings.size = stored }
       if video != nil { settings.cleanAperture = cleanAperture(format, container) }
+      if let plays = entry.presetVideo.plays, plays > 0, container.playCounts != nil { settings.plays = plays }
       return settings
     }
   }
@@ -372,6 +380,7 @@ extension Lowering {
       }
     }
     checkRotation(container)
+    if video != nil { checkImage(container) }
   }
 
   mutating func checkRotation(_ container: Container) {

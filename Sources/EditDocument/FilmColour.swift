@@ -80,7 +80,9 @@ extension Lowering {
     let location = colour.chromaLocation
     if let color = document.videoComposition.color {
       colour = color
-    } else if isMadeSDR(colour) || size.map({ first?.changesDefinition(in: $0) == true }) == true {
+    } else if isMadeSDR(colour) || isMadeOfScreens(colour)
+      || size.map({ first?.changesDefinition(in: $0) == true }) == true
+    {
       colour = FilmColour.bt709.tags
     }
     colour.chromaLocation = location
@@ -91,13 +93,20 @@ extension Lowering {
   /// phones play H.264 in 8 bits only. Several outputs show the same pictures.
   func isMadeSDR(_ first: ColourTags) -> Bool {
     guard document.videoComposition.color == nil, first.highDynamicRange != nil else { return false }
-    return videoCodec == .h264 || outputInH264 != nil
+    return videoCodec == .h264 || videoCodec.definition.isOfScreens || outputInH264 != nil
+  }
+
+  /// Whether a film without `color` has the colours of screens although its first clip, which has these tags, has wider
+  /// ones: its codec has no others.
+  private func isMadeOfScreens(_ first: ColourTags) -> Bool {
+    videoCodec.definition.isOfScreens && !first.isOfScreens
   }
 
   /// The first of several outputs whose pictures are in H.264.
   private var outputInH264: OutputEntry? {
     document.export.siblings.first {
-      $0.hasPictures && ($0.export.presetVideo.codec ?? .standard(in: $0.container)) == .h264
+      let codec = $0.export.presetVideo.codec ?? .standard(in: $0.container)
+      return $0.hasPictures && (codec == .h264 || codec.definition.isOfScreens)
     }
   }
 
@@ -112,7 +121,9 @@ extension Lowering {
     let keeping = "\"color\": \"\(name.rawValue)\" in 'videoComposition' makes it HDR with 10 bits"
     let others = edit.export.container.videoCodecs.filter { $0 != .h264 }
     let other = video.codec == .h264 && document.export.siblings.isEmpty ? others.first : nil
-    let place = outputInH264.map { "the H.264 of the output '\($0.name)'" } ?? "H.264"
+    let place = outputInH264.map { "the pictures of the output '\($0.name)'" } ?? "H.264"
+    // Its codec has no HDR, and no setting changes that.
+    if video.codec.definition.isOfScreens { return }
     warnings.add(
       JSONPointer.root.key("export").key("video"),
       "the film is SDR with \(video.pixelFormat.bitDepth) bits although its first clip is \(range), because few players "

@@ -26,7 +26,7 @@ enum Passthrough {
     case .flac: ["flac"]
     case .mp3: ["mp3"]
     case .ogg: ["opus", "vorbis", "flac"]
-    case .mxf: []
+    case .mxf, .gif, .apng, .webp: []
     }
   }
 
@@ -204,7 +204,8 @@ extension Lowering {
         ("blendMode", clip.blendMode != nil), ("mask", clip.mask != nil),
         ("cornerRadius", clip.written.cornerRadius != nil), ("border", clip.written.border != nil),
         ("shadow", clip.written.shadow != nil), ("pitch", clip.sound.pitch != nil),
-        ("audioChannels", clip.sound.channels != nil), ("layout", clip.sound.layout != nil), ("pan", !clip.sound.pan.isEmpty),
+        ("audioChannels", clip.sound.channels != nil), ("layout", clip.sound.layout != nil),
+        ("pan", !clip.sound.pan.isEmpty),
         ("audioFilters", !clip.sound.filters.isEmpty),
       ] + (clip.retiming.keys + clip.geometry.used).map { ($0, true) }, at: clip.pointer)
   }

@@ -40,7 +40,7 @@ extension Container {
   var hasTrackLabels: Bool {
     switch self {
     case .mp4, .mov, .m4v, .m4a, .mkv, .webm: true
-    case .mxf, .wav, .flac, .mp3, .ogg: false
+    case .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp: false
     }
   }
 }

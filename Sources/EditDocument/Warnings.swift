@@ -13,7 +13,7 @@ extension Lowering {
 
   /// The warnings about an edit that has no problems, in the order of the document's sections.
   func warnings(_ edit: Edit) -> [Problem] {
-    var warnings = ProblemList()
+    var warnings = document.readingWarnings
     addUnusedAssets(to: &warnings)
     addMediaWarnings(to: &warnings)
     addUnusedMetadata(to: &warnings)
@@ -26,6 +26,7 @@ extension Lowering {
       addOutputEnlargement(edit, to: &warnings)
       addDynamicRange(edit, to: &warnings)
       addMadeSDR(edit, to: &warnings)
+      addImageLosses(edit, to: &warnings)
       addColourConversions(edit, to: &warnings)
       addUnseenOverlays(edit, to: &warnings)
     }

@@ -63,6 +63,8 @@ package struct StitchedFile: Sendable, Hashable, Codable {
   package var texts: [StitchedText]?
   /// Nil: none.
   package var artwork: PlannedArtwork?
+  /// How often an animated picture is played. Nil: for ever, or the container states nothing.
+  package var plays: Int?
 
   package init(
     container: Container, video: StitchedVideo?, audio: StitchedAudio?, optimizeForNetworkUse: Bool,

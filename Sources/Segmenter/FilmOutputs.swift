@@ -65,6 +65,7 @@ struct FilmOutputs {
       metadata: export.metadata, chapters: export.chapters, rotation: export.rotation == 0 ? nil : export.rotation)
     (file.videoLabel, file.audioLabel) = (export.videoLabel, export.audioLabel)
     if video != nil { file.cleanAperture = export.cleanAperture }
+    file.plays = export.plays
     file.artwork = sources.artwork(export.artwork)
     var own = edit
     (own.export, own.captions) = (export, output.captions)

@@ -12,6 +12,7 @@
 @_exported public import enum CompositionModel.CommonMetadataKey
 @_exported public import struct CompositionModel.Composition
 @_exported public import struct CompositionModel.CompositionTrack
+@_exported public import enum CompositionModel.Dithering
 @_exported public import struct CompositionModel.DocumentError
 @_exported public import enum CompositionModel.Easing
 @_exported public import enum CompositionModel.EditingError

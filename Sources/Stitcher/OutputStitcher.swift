@@ -223,7 +223,7 @@ private struct OutputFile {
       try FileMuxer(
         descriptor: descriptor, from: start, name: "the output", container: file.container, tracks: tracks,
         texts: texts, indexFirst: file.optimizeForNetworkUse, metadata: file.metadata, chapters: file.chapters ?? [],
-        rotation: file.rotation ?? 0, artwork: artwork, liveness: liveness)
+        rotation: file.rotation ?? 0, plays: file.plays, artwork: artwork, liveness: liveness)
     }
   }
 

@@ -56,9 +56,11 @@ import Testing
     #expect(try audio("\(masked), \(matte)}", #""matte.sound": 0.25"#) == ["video1.sound", "matte.sound"])
     let silent = try problems(
       documentText(
-        tracks: #"[{"sound": false, "pitch": "varispeed", "clips": [{"asset": "v", "volume": 0.3, "sound": "keep"}]}]"#))
+        tracks: #"[{"sound": false, "pitch": "varispeed", "clips": [{"asset": "v", "volume": 0.3, "sound": "keep"}]}]"#)
+    )
     #expect(silent.map(\.pointer) == ["/tracks/0/pitch", "/tracks/0/clips/0/volume", "/tracks/0/clips/0/sound"])
-    let absent = try problems(documentText(tracks: "[{\(clip), \"sound\": false}]", #""audioMix": {"video1.sound": 1}"#))
+    let absent = try problems(
+      documentText(tracks: "[{\(clip), \"sound\": false}]", #""audioMix": {"video1.sound": 1}"#))
     #expect(absent.map(\.pointer) == ["/audioMix/video1.sound"])
   }
 
@@ -249,7 +251,8 @@ import Testing
     let found = try problems(text)
     #expect(
       Set(found.map(\.pointer))
-        == Set(["track", "language", "pan", "audioFilters", "pitch", "audioChannels"].map { "/tracks/0/clips/0/\($0)" }))
+        == Set(
+          ["track", "language", "pan", "audioFilters", "pitch", "audioChannels"].map { "/tracks/0/clips/0/\($0)" }))
     #expect(found.allSatisfy { $0.message.contains("\"sound\": true") })
   }
 }

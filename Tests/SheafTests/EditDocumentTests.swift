@@ -112,6 +112,21 @@ struct EditDocumentTests {
     #expect(edit.validate(against: described, output: "film.mkv").map(\.pointer) == ["/export/video/cleanAperture"])
   }
 
+  @Test func `an animated picture keeps its settings`() throws {
+    var edit = Edit(assets: ["shot": "shot.mov"])
+    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
+    let described = ["shot": shot.description]
+    for dither in Dithering.allCases {
+      edit.export = ExportSettings(
+        path: "film.gif", video: .settings(.init(codec: .gif, dither: dither, plays: 3)), audio: .none)
+      edit.videoComposition.frameDuration = MediaTime(value: 1, timescale: 20)
+      #expect(try Edit(document: edit.document(), assets: described) == edit)
+      #expect(edit.validate(against: described) == [])
+    }
+    #expect(edit.validate(against: described, output: "film.mp4").map(\.pointer).contains("/export/video/plays"))
+  }
+
   @Test func `the outputs of a render are kept`() throws {
     var edit = Edit(assets: ["shot": "shot.mov"])
     let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))

@@ -19,6 +19,10 @@ struct AV1: VideoCodecDefinition {
 
   var presets: [String] { Self.presetTable.map(\.name) }
 
+  func expectedBits(_ settings: VideoSettings) -> ExpectedBits? {
+    .halving(each: 10, from: 0.045, at: 35, settings)
+  }
+
   func costPerPixel(_ settings: VideoSettings) -> Double {
     let name = settings.preset ?? defaultPreset
     return Self.presetTable.first { $0.name == name }?.cost ?? 1.5

@@ -13,7 +13,7 @@ public enum CaptionCodec: String, Sendable, Hashable, Codable {
     case .mp4, .mov, .m4v: self = .movText
     case .mkv: self = .subRip
     case .webm: self = .webVTT
-    case .mxf, .m4a, .wav, .flac, .mp3, .ogg: return nil
+    case .mxf, .m4a, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp: return nil
     }
   }
 }

@@ -1,6 +1,6 @@
 /// The format of the output file. The raw value is the extension of the output's path.
 public enum Container: String, Sendable, Hashable, Codable, CaseIterable {
-  case mp4, mov, m4v, mkv, webm, mxf, m4a, wav, flac, mp3, ogg
+  case mp4, mov, m4v, mkv, webm, mxf, m4a, wav, flac, mp3, ogg, gif, apng, webp
 
   /// The codecs whose definitions list the container. The first is that of a document that names none.
   package var videoCodecs: [VideoCodec] { VideoCodec.allCases.filter { $0.definition.containers.contains(self) } }
@@ -12,7 +12,32 @@ extension Container {
   package var sampleRates: [Int]? { self == .mxf ? [48000] : nil }
 
   /// Whether it can have sound without pictures.
-  package var hasSoundAlone: Bool { self != .mxf }
+  package var hasSoundAlone: Bool { self != .mxf && !isAnimatedImage }
+
+  /// Whether a file is one picture that moves, as browsers show it.
+  package var isAnimatedImage: Bool { self == .gif || self == .apng || self == .webp }
+
+  /// What a document may give as `plays`. Nil: it states nothing of the kind.
+  package var playCounts: ClosedRange<Int>? { isAnimatedImage ? 0...65535 : nil }
+
+  /// Seconds of which the times of pictures are whole numbers. Nil: any frame duration is exact.
+  package var tick: MediaTime? {
+    switch self {
+    case .gif: MediaTime(value: 1, timescale: 100)
+    case .webp: MediaTime(value: 1, timescale: 1000)
+    default: nil
+    }
+  }
+
+  /// The shortest time for which a picture can be shown. Nil: any. Browsers show a picture of a GIF that has less than
+  /// 0.02 s for 0.1 s.
+  package var shortestFrame: MediaTime? {
+    switch self {
+    case .gif: MediaTime(value: 2, timescale: 100)
+    case .webp: tick
+    default: nil
+    }
+  }
 
   /// The seconds a frame that it can store, if these are few. Nil: any.
   package var frameDurations: [MediaTime]? {
@@ -34,6 +59,7 @@ extension Container {
     case .mp4, .mov, .m4v, .m4a: indexFirst
     case .mkv, .webm, .wav, .flac, .mp3, .ogg: true
     case .mxf: false
+    case .gif, .apng, .webp: true
     }
   }
 }
@@ -56,6 +82,10 @@ extension Container {
     }
     let names = Container.allCases.map(\.rawValue)
     let shown = String(name).shortened
+    if ending == "png" {
+      throw UnknownExtension(
+        message: "the output '\(shown)' is a still picture, which 'sheaf image' makes; an animated PNG ends in .apng")
+    }
     let guess = ending.isEmpty ? nil : nearest(to: ending, among: names)
     throw UnknownExtension(
       message: "the output '\(shown)' must end in one of .\(names.joined(separator: ", ."))"
@@ -68,7 +98,7 @@ extension Container {
   package var hasEditLists: Bool {
     switch self {
     case .mp4, .mov, .m4v, .m4a: true
-    case .mkv, .webm, .mxf, .wav, .flac, .mp3, .ogg: false
+    case .mkv, .webm, .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp: false
     }
   }
 }

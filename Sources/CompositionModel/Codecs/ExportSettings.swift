@@ -32,6 +32,8 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var size: PixelSize?
   /// The part of the stored pictures that players show. Nil: all of them.
   public var cleanAperture: PixelRect?
+  /// How often an animated picture is played. Nil: for ever, or the container states nothing.
+  public var plays: Int?
 
   public init(
     path: String?, container: Container, video: VideoSettings?, audio: AudioSettings?,
@@ -86,6 +88,8 @@ public struct VideoSettings: Sendable, Hashable, Codable {
   public var sceneCuts: Bool?
   /// The shape of the stored pixels. Nil: they are square.
   public var pixelAspect: AspectRatio?
+  /// How the colours between those of a palette are made. Nil: `diffused`, or there is no palette.
+  public var dither: Dithering?
 
   public init(
     codec: VideoCodec, rateControl: RateControl, preset: String?, profile: String?, keyframeInterval: Int,

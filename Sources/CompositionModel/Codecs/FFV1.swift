@@ -17,6 +17,8 @@ struct FFV1: VideoCodecDefinition {
 
   func problem(with settings: VideoSettings) -> (key: String, message: String)? { nil }
 
+  func expectedBits(_ settings: VideoSettings) -> ExpectedBits? { .lossless(settings.pixelFormat, share: 0.4) }
+
   func costPerPixel(_ settings: VideoSettings) -> Double { 0.5 }
 
   func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? {

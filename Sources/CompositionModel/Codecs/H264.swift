@@ -48,6 +48,10 @@ struct H264: LeveledVideoCodecDefinition {
 
   func costPerPixel(_ settings: VideoSettings) -> Double { preset(settings)?.cost ?? 1 }
 
+  func expectedBits(_ settings: VideoSettings) -> ExpectedBits? {
+    .halving(each: 6, from: 0.08, at: 23, settings)
+  }
+
   func heldFrames(_ settings: VideoSettings) -> Int { (preset(settings)?.lookahead ?? 40) + 8 }
 
   // MARK: Profiles

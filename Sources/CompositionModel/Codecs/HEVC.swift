@@ -21,6 +21,10 @@ struct HEVC: LeveledVideoCodecDefinition {
 
   var presets: [String] { Self.presetTable.map(\.name) }
 
+  func expectedBits(_ settings: VideoSettings) -> ExpectedBits? {
+    .halving(each: 6, from: 0.04, at: 28, settings)
+  }
+
   func costPerPixel(_ settings: VideoSettings) -> Double {
     let name = settings.preset ?? defaultPreset
     return Self.presetTable.first { $0.name == name }?.cost ?? 2

@@ -6,6 +6,8 @@ struct ProRes: VideoCodecDefinition {
     var number: Int
     /// The four characters by which QuickTime files name it.
     var tag: String
+    /// Megabits a second of 1920x1080 at 29.97 frames, as Apple's white paper has them.
+    var megabits: Double
   }
 
   let name = "prores"
@@ -23,15 +25,18 @@ struct ProRes: VideoCodecDefinition {
   static let prores422 = ProRes(
     pixelFormats: [.yuv422p10],
     profileTable: [
-      Profile(name: "proxy", number: 0, tag: "apco"), Profile(name: "lt", number: 1, tag: "apcs"),
-      Profile(name: "standard", number: 2, tag: "apcn"), Profile(name: "hq", number: 3, tag: "apch"),
+      Profile(name: "proxy", number: 0, tag: "apco", megabits: 45),
+      Profile(name: "lt", number: 1, tag: "apcs", megabits: 102),
+      Profile(name: "standard", number: 2, tag: "apcn", megabits: 147),
+      Profile(name: "hq", number: 3, tag: "apch", megabits: 220),
     ], defaultProfile: "standard")
 
   /// ProRes 4444 and 4444 XQ.
   static let prores4444 = ProRes(
     pixelFormats: [.yuv444p10],
     profileTable: [
-      Profile(name: "standard", number: 4, tag: "ap4h"), Profile(name: "xq", number: 5, tag: "ap4x"),
+      Profile(name: "standard", number: 4, tag: "ap4h", megabits: 330),
+      Profile(name: "xq", number: 5, tag: "ap4x", megabits: 500),
     ], defaultProfile: "standard")
 
   private init(pixelFormats: [PixelFormat], profileTable: [Profile], defaultProfile: String) {
@@ -51,6 +56,12 @@ struct ProRes: VideoCodecDefinition {
   func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl { .profile }
 
   func problem(with settings: VideoSettings) -> (key: String, message: String)? { nil }
+
+  func expectedBits(_ settings: VideoSettings) -> ExpectedBits? {
+    guard let profile = profile(settings) else { return nil }
+    // Pictures with little detail take less.
+    return ExpectedBits(likely: 0.8 * profile.megabits / (1920 * 1080 * 30 / 1.001 / 1_000_000), spread: 2)
+  }
 
   func costPerPixel(_ settings: VideoSettings) -> Double { pixelFormats == [.yuv444p10] ? 4.3 : 3.5 }
 

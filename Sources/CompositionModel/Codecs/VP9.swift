@@ -18,6 +18,10 @@ struct VP9: VideoCodecDefinition {
 
   var presets: [String] { Self.presetTable.map(\.name) }
 
+  func expectedBits(_ settings: VideoSettings) -> ExpectedBits? {
+    .halving(each: 9, from: 0.06, at: 32, settings)
+  }
+
   func costPerPixel(_ settings: VideoSettings) -> Double {
     let name = settings.preset ?? defaultPreset
     return Self.presetTable.first { $0.name == name }?.cost ?? 4.3

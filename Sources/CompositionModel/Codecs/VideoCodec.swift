@@ -2,7 +2,7 @@
 ///
 /// "To add a codec" in `docs/architecture.md` has the steps.
 public enum VideoCodec: String, Sendable, Hashable, Codable, CaseIterable {
-  case h264, hevc, prores422, prores4444, vp9, av1, ffv1
+  case h264, hevc, prores422, prores4444, vp9, av1, ffv1, gif, apng, webp
 
   /// The codec of a document that names none: the container's first, or that of most films if it is not known or has
   /// none.
@@ -18,6 +18,9 @@ public enum VideoCodec: String, Sendable, Hashable, Codable, CaseIterable {
     case .vp9: VP9()
     case .av1: AV1()
     case .ffv1: FFV1()
+    case .gif: GIF()
+    case .apng: APNG()
+    case .webp: WebP()
     }
   }
 }
@@ -48,6 +51,11 @@ package protocol VideoCodecDefinition: Sendable {
 
   /// Whether every frame is a keyframe, whatever the settings are.
   var isIntraOnly: Bool { get }
+
+  /// Whether its pictures are red, green and blue in the colours of screens (sRGB), and nothing states others.
+  var isOfScreens: Bool { get }
+  /// What a document may give as `dither`. Empty: the codec has no such setting.
+  var ditherings: [Dithering] { get }
 
   /// The pixel format of a document that gives none.
   /// - Parameters:
@@ -98,6 +106,9 @@ package protocol VideoCodecDefinition: Sendable {
   /// How many frames the encoder has at a time, from the one that it looks ahead to, to the oldest that it refers to.
   func heldFrames(_ settings: VideoSettings) -> Int
 
+  /// What the encoder takes for a pixel if the settings state no bit rate. Nil: they do.
+  func expectedBits(_ settings: VideoSettings) -> ExpectedBits?
+
   /// The estimated work to encode one pixel. The unit is one pixel through x264's preset `medium`.
   func costPerPixel(_ settings: VideoSettings) -> Double
 }
@@ -108,6 +119,8 @@ extension VideoCodecDefinition {
   package func lateFrames(_ settings: VideoSettings) -> Int { 0 }
   package func heldFrames(_ settings: VideoSettings) -> Int { 4 }
   package var isIntraOnly: Bool { false }
+  package var isOfScreens: Bool { false }
+  package var ditherings: [Dithering] { [] }
   package var levels: [String] { [] }
   package var maxBitRates: ClosedRange<Int>? { nil }
 
@@ -131,7 +144,7 @@ extension VideoCodecDefinition {
       ("quality", qualities != nil), ("bitRate", bitRates != nil), ("preset", !presets.isEmpty),
       ("profile", !profiles.isEmpty), ("level", !levels.isEmpty),
       ("maxBitRate", maxBitRates != nil),
-      ("bufferDuration", maxBitRates != nil),
+      ("bufferDuration", maxBitRates != nil), ("dither", !ditherings.isEmpty),
     ].filter(\.1).map(\.0)
   }
 }
@@ -161,6 +174,10 @@ package struct VideoEncoderSetup: Sendable {
   /// dropped. Without them, an encoder that gives a picture bits for what later ones take from it would give too few to
   /// the last ones, because it does not know that the film goes on.
   package var framesAfterEnd = 0
+  /// The pictures that it takes. Nil: the film's as they are.
+  package var pictures: EncoderPictures?
+  /// What of its packets is stored.
+  package var packets = EncoderPackets.whole
   /// The encoder's own options, in the order in which they are set.
   package var options: [(key: String, value: String)]
 }

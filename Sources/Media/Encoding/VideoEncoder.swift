@@ -10,6 +10,10 @@ package final class VideoEncoder {
   private let encoder: Encoder
   private let size: PixelSize
   private let format: FrameFormat
+  /// Makes the pictures that the encoder takes. Nil: it takes frames as they are.
+  private let pictures: ScreenPictures?
+  /// What of its packets is stored.
+  private let packets: EncoderPackets
   /// What the set-up states; nil if the encoder's own decoding times are used.
   private let reorderDepth: Int?
   private var frameCount: Int64 = 0
@@ -35,8 +39,13 @@ package final class VideoEncoder {
     let setup = isMeasuring ? codec.measuringSetup(settings, size: size) : codec.encoderSetup(settings, size: size)
     reorderDepth = setup.reorderDepth
     framesAfterEnd = (setup.framesAfterEnd, setup.framesAfterEnd)
+    packets = setup.packets
+    pictures = try setup.pictures.map { [format] pictures throws(MediaError) in
+      try ScreenPictures(pictures, size: size, film: format, colour: settings.colour)
+    }
     encoder = try Encoder(setup.encoder, isAlone: setup.isAlone)
     try VideoEncoder.configure(encoder.context, setup, settings, size, frameDuration, pixelAspect)
+    if let pictures { VideoEncoder.configure(encoder.context, for: pictures) }
     if let limit {
       encoder.context.pointee.rc_max_rate = Int64(limit.bitRate)
       encoder.context.pointee.rc_buffer_size = Int32(clamping: limit.bufferSize)
@@ -87,6 +96,16 @@ package final class VideoEncoder {
     if let slices = setup.slices { context.pointee.slices = Int32(clamping: slices) }
   }
 
+  /// Of pictures for screens nothing is stated of their colours.
+  private static func configure(_ context: UnsafeMutablePointer<AVCodecContext>, for pictures: ScreenPictures) {
+    context.pointee.pix_fmt = pictures.format.avFormat
+    context.pointee.color_primaries = AVCOL_PRI_UNSPECIFIED
+    context.pointee.color_trc = AVCOL_TRC_UNSPECIFIED
+    context.pointee.colorspace = AVCOL_SPC_UNSPECIFIED
+    context.pointee.color_range = AVCOL_RANGE_UNSPECIFIED
+    context.pointee.chroma_sample_location = AVCHROMA_LOC_UNSPECIFIED
+  }
+
   /// Encodes the next frame, which must have the settings' size and pixel format. `pts` counts frames from 0. The frame
   /// is shared and not copied: the encoder may read it as long as it exists, and does not change it.
   package func send(_ frame: Frame, pts: Int64) throws(MediaError) {
@@ -96,7 +115,7 @@ package final class VideoEncoder {
         message: "a frame of \(frame.size.width)x\(frame.size.height) \(frame.format) where "
           + "\(size.width)x\(size.height) \(format) is encoded")
     }
-    let sent = try frame.reference()
+    let sent = if let pictures { try pictures.picture(of: frame, pts: pts) } else { try frame.reference() }
     sent.forgetOrigin()
     sent.pts = pts
     try encoder.send(sent)
@@ -125,7 +144,8 @@ package final class VideoEncoder {
     if framesAfterEnd.all > 0, isFinished, packetCount == frameCount { return nil }
     var received = try encoder.receive()
     while received == nil, isFinished, try sendAfterEnd() { received = try encoder.receive() }
-    guard let packet = received else { return nil }
+    guard let encoded = received else { return nil }
+    let packet = try StoredPictures.stored(encoded, as: packets, isFirst: packetCount == 0, name: encoder.name)
     packet.duration = 1
     // x265 has no decoding times for a stream that is shorter than its delay.
     if let reorderDepth { packet.dts = packetCount - Int64(reorderDepth) }

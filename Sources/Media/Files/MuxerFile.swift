@@ -161,6 +161,9 @@ extension Container {
     case .flac: "flac"
     case .mp3: "mp3"
     case .ogg: "ogg"
+    case .gif: "gif"
+    case .apng: "apng"
+    case .webp: "webp"
     }
   }
 }

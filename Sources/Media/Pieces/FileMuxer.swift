@@ -35,12 +35,13 @@ package final class FileMuxer: CaptionMuxer {
   ///   - metadata: By libavformat's key, such as `title`.
   ///   - chapters: On the output's timeline, kept to the microsecond.
   ///   - rotation: Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures.
+  ///   - plays: How often an animated picture is played. Nil: for ever.
   ///   - artwork: The picture that players show for the file.
   ///   - liveness: Advanced with every packet that is written.
   package init(
     descriptor: Int32, from start: Int64 = 0, name: String, container: Container, tracks: [Track],
     texts: [TextTrack] = [], indexFirst: Bool, metadata: [String: String], chapters: [Chapter] = [], rotation: Int = 0,
-    artwork: ArtworkFile? = nil, liveness: Liveness? = nil
+    plays: Int? = nil, artwork: ArtworkFile? = nil, liveness: Liveness? = nil
   ) throws(MediaError) {
     self.tracks = tracks
     self.texts = texts
@@ -54,12 +55,13 @@ package final class FileMuxer: CaptionMuxer {
     if let artwork { try file.add(artwork) }
     let layout = IndexLayout(
       container: container, tracks: tracks, texts: texts, metadata: metadata, chapters: chapters,
-      artworkBound: ArtworkWriter.growth(artwork))
+      artworkBound: ArtworkWriter.growth(artwork), plays: plays)
     try file.start(layout.options(indexFirst: indexFirst))
   }
 
   private func addStream(_ track: Track, rotation: Int) throws(MediaError) {
     var header = track.header
+    if container == .apng, case .video(let video) = header.media { header.extradata = PNGChunks.head(video.size) }
     if container == .flac || container == .ogg { header.stateSampleCount(track.duration) }
     let stream = try file.newStream()
     try header.fill(stream, file.name)
@@ -87,10 +89,37 @@ package final class FileMuxer: CaptionMuxer {
   package func write(_ packet: Packet, track: Int, discarded: Int = 0) throws(MediaError) {
     guard tracks.indices.contains(track) else { throw file.lack(ofTrack: track) }
     let isHidden = try hidePriming(packet, tracks[track].header)
+    if case .video(let video) = tracks[track].header.media, container.isAnimatedImage {
+      return try write(packet, ofImage: video, tracks[track])
+    }
     // The muxer of MP3 takes the encoder's delay from the first packet alone.
     let priming = container == .mp3 ? max(0, -Int(packet.pts)) : 0
     if discarded > 0 || priming > 0, !isHidden { try packet.skipSamples(atStart: priming, atEnd: discarded) }
     try file.write(packet, stream: track, timebase: tracks[track].header.avTimebase)
+  }
+
+  /// Writes a picture of an animated picture. Its times are rounded by themselves, so that the errors never add up.
+  private func write(_ packet: Packet, ofImage video: EncodedVideo, _ track: Track) throws(MediaError) {
+    let (index, timebase) = (packet.pts, track.header.timebase)
+    let written: Packet
+    switch container {
+    case .gif where index == 0:
+      written = try Packet(
+        copying: GIFHead.bytes(video.size) + packet.withBytes { [UInt8]($0) }, timesOf: packet)
+    case .apng:
+      let chunks = packet.withBytes {
+        PNGChunks.animated($0, index: index, size: video.size, delay: timebase)
+      }
+      written = try Packet(copying: chunks, timesOf: packet)
+    default: written = packet
+    }
+    guard let tick = container.tick else {
+      return try file.write(written, stream: 0, timebase: track.header.avTimebase)
+    }
+    let start = try ImageTimes.ticks(before: index, timebase, tick)
+    (written.pts, written.dts) = (start, start)
+    written.duration = try ImageTimes.ticks(before: index + 1, timebase, tick) - start
+    try file.write(written, stream: 0, timebase: AVRational(num: Int32(clamping: tick.value), den: tick.timescale))
   }
 
   package func write(_ caption: EncodedCaption, text track: Int) throws(MediaError) {
@@ -122,6 +151,18 @@ package final class FileMuxer: CaptionMuxer {
   package var byteCount: Int64 { file.byteCount }
 }
 
+/// The times of pictures in containers that have them in whole ticks.
+enum ImageTimes {
+  /// The ticks before a picture: the nearest number of them, halves up.
+  static func ticks(before picture: Int64, _ frameDuration: MediaTime, _ tick: MediaTime) throws(MediaError) -> Int64 {
+    do throws(TimeError) {
+      return Int64(clamping: try ((frameDuration * Rational(picture)).exact / tick.exact).rounded)
+    } catch {
+      throw MediaError(.invalidRequest, operation: "writing", subject: "picture \(picture)", message: "\(error)")
+    }
+  }
+}
+
 extension PieceHeader {
   /// Writes the number of samples of FLAC into its stream info, which had none when the encoder began. A FLAC or Ogg
   /// file has its duration nowhere else.
@@ -142,6 +183,7 @@ private struct IndexLayout {
   let metadata: [String: String]
   let chapters: [Chapter]
   let artworkBound: Int
+  let plays: Int?
 
   func options(indexFirst: Bool) -> [(key: String, value: String)] {
     switch container {
@@ -149,6 +191,12 @@ private struct IndexLayout {
     // From 4 GiB on a file has the 64-bit form.
     case .wav: return [("rf64", "auto")]
     case .flac, .mp3, .ogg, .mxf: return []
+    case .gif:
+      // The number of times that it is repeated; -1 states none.
+      let loops = plays.map { $0 == 0 ? 0 : $0 == 1 ? -1 : $0 - 1 } ?? 0
+      return [("loop", "\(loops)")] + (lastDelay.map { [("final_delay", "\($0)")] } ?? [])
+    case .apng: return [("plays", "\(plays ?? 0)")]
+    case .webp: return [("loop", "\(plays ?? 0)")]
     case .mp4, .mov, .m4v, .m4a:
       var options = [
         (key: "movie_timescale", value: "\(MuxerFile.movieTimescale(tracks.map(\.header.timebase.timescale)))")
@@ -165,6 +213,15 @@ private struct IndexLayout {
     var timescale = video.header.timebase.timescale
     while timescale < 10000 { timescale *= 2 }
     return timescale
+  }
+
+  /// The ticks for which the last picture of an animated picture is shown.
+  private var lastDelay: Int64? {
+    guard let track = tracks.first, let tick = container.tick,
+      let end = try? ImageTimes.ticks(before: Int64(track.packetCount), track.header.timebase, tick),
+      let start = try? ImageTimes.ticks(before: Int64(track.packetCount) - 1, track.header.timebase, tick)
+    else { return nil }
+    return end - start
   }
 
   /// An upper bound in bytes for the headers of these tracks and metadata, without what grows with the packets.

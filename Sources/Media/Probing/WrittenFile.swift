@@ -59,6 +59,11 @@ package struct WrittenFile: Sendable {
   package init(
     _ source: any ByteSource, name: String, container: Container, end: Double, liveness: Liveness? = nil
   ) throws(MediaError) {
+    // libavformat reads still pictures of this format alone.
+    if container == .webp {
+      tracks = [try WebPFile(source, name: name, liveness: liveness).track]
+      return
+    }
     let demuxer = try Demuxer(source, name: name, liveness: liveness)
     let covers = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS
     var streams: [UnsafeMutablePointer<AVStream>] = []

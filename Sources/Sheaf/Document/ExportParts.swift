@@ -128,7 +128,8 @@ extension ExportSettings.Video {
       codec: video.codec, quality: video.quality, bitRate: video.bitRate, preset: video.preset,
       profile: video.profile, level: video.level, maxBitRate: video.maxBitRate, bufferDuration: buffer,
       keyframeInterval: interval, pixelFormat: video.pixelFormat, rotation: video.rotation, sceneCuts: video.sceneCuts,
-      language: video.language, title: video.title, pixelAspect: video.pixelAspect, cleanAperture: video.cleanAperture)
+      language: video.language, title: video.title, pixelAspect: video.pixelAspect, cleanAperture: video.cleanAperture,
+      dither: video.dither, plays: video.plays)
   }
 
   fileprivate var written: Document.Video {
@@ -140,6 +141,7 @@ extension ExportSettings.Video {
     (video.pixelFormat, video.rotation, video.sceneCuts) = (pixelFormat, rotation, sceneCuts)
     (video.language, video.title) = (language, title)
     (video.pixelAspect, video.cleanAperture) = (pixelAspect, cleanAperture)
+    (video.dither, video.plays) = (dither, plays)
     return video
   }
 }

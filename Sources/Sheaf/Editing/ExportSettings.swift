@@ -16,7 +16,7 @@ public struct ExportSettings: Sendable, Hashable {
   /// How pictures are encoded.
   public struct Video: Sendable, Hashable {
     public var codec: VideoCodec?
-    /// The encoder's own measure of constant quality; lower is better. Not with `bitRate`.
+    /// The encoder's own measure of constant quality; lower is better, but of WebP higher. Not with `bitRate`.
     public var quality: Double?
     /// Bits a second, on average over the film.
     public var bitRate: Int?
@@ -42,6 +42,10 @@ public struct ExportSettings: Sendable, Hashable {
     /// The part of the stored pictures that players show, in stored pixels, for the containers mov, mp4 and m4v. Nil:
     /// all of them.
     public var cleanAperture: PixelRect?
+    /// Of GIF: how the colours between those of a palette are made. Nil: `diffused`.
+    public var dither: Dithering?
+    /// How often an animated picture is played; 0: for ever. Nil: for ever.
+    public var plays: Int?
     /// The language of the track: three letters of ISO 639-2, such as `eng`.
     public var language: String?
     /// The title of the track, for people: at most 200 characters.
@@ -52,8 +56,9 @@ public struct ExportSettings: Sendable, Hashable {
       profile: String? = nil, level: String? = nil, maxBitRate: Int? = nil, bufferDuration: MediaTime? = nil,
       keyframeInterval: Int? = nil, pixelFormat: PixelFormat? = nil, rotation: Int? = nil, sceneCuts: Bool? = nil,
       language: String? = nil, title: String? = nil, pixelAspect: AspectRatio? = nil,
-      cleanAperture: PixelRect? = nil
+      cleanAperture: PixelRect? = nil, dither: Dithering? = nil, plays: Int? = nil
     ) {
+      (self.dither, self.plays) = (dither, plays)
       self.pixelAspect = pixelAspect
       self.cleanAperture = cleanAperture
       self.language = language

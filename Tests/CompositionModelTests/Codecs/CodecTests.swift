@@ -267,7 +267,7 @@ import Testing
   @Test func `a setting of another codec is refused`() throws {
     let values = [
       "quality": "20", "bitRate": "100000", "preset": "\"x\"", "profile": "\"x\"", "bitDepth": "16",
-      "level": "4", "maxBitRate": "1000000", "bufferDuration": "1",
+      "level": "4", "maxBitRate": "1000000", "bufferDuration": "1", "dither": "\"none\"",
     ]
     let video = Set(VideoCodec.allCases.flatMap { $0.definition.settingKeys })
     let audio = Set(AudioCodec.allCases.flatMap { $0.definition.settingKeys })
