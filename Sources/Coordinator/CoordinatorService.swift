@@ -26,6 +26,7 @@ package actor CoordinatorService {
   nonisolated let results: ResultCache
   nonisolated let notes: ResultNotes
   nonisolated let facts: TaskFacts
+  nonisolated let paces: RenderPaces
   nonisolated let inputs: DamagedInputs
   nonisolated let ends: JobEnds
   nonisolated let availability: StoreAvailability
@@ -71,6 +72,7 @@ package actor CoordinatorService {
     results = ResultCache(content.store)
     notes = ResultNotes(content.store)
     facts = TaskFacts(store: store)
+    paces = RenderPaces(notes: notes, logger: logger)
     inputs = DamagedInputs(store: store, content: content, events: events, logger: logger)
     ends = JobEnds(store: store, facts: facts, traces: traces, events: events, counts: counts)
     availability = StoreAvailability(logger: logger, now: now)
@@ -83,7 +85,8 @@ package actor CoordinatorService {
     watches = JobWatches(reader: status, changes: changes, now: now)
     reports = TaskReports(
       store: store, contents: content.store, connections: connections, results: results, notes: notes, facts: facts,
-      inputs: inputs, ends: ends, availability: availability, events: events, counts: counts, logger: logger,
+      inputs: inputs, ends: ends, availability: availability, events: events, counts: counts, paces: paces,
+      logger: logger,
       now: now)
     claims = TaskClaims(
       store: store, connections: connections, reports: reports, availability: availability, now: now)

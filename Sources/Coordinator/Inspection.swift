@@ -52,6 +52,7 @@ struct Inspection: Sendable {
       }
     } else if let build {
       do {
+        let pace = await service.paces.pace(of: build)
         let (descriptions, fonts) = (probed.descriptions, probed.fonts)
         let report = try await BlockingWork.run(.planning) {
           [results = service.results, store = service.content.store, builds] in
@@ -61,7 +62,10 @@ struct Inspection: Sendable {
           if let problem = builds.problem(of: planned.tasks, build: build) {
             throw DocumentError(problems: [problem])
           }
-          return try PlanReport(planned, request)
+          var report = try PlanReport(planned, request)
+          report.estimate = try EstimateReport(
+            planned, request, descriptions: descriptions, slots: builds.slots(of: build), pace: pace)
+          return report
         }
         if reply.problems.isEmpty { reply.plan = report }
       } catch let error as DocumentError {

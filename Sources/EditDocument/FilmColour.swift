@@ -121,13 +121,16 @@ extension Lowering {
     let keeping = "\"color\": \"\(name.rawValue)\" in 'videoComposition' makes it HDR with 10 bits"
     let others = edit.export.container.videoCodecs.filter { $0 != .h264 }
     let other = video.codec == .h264 && document.export.siblings.isEmpty ? others.first : nil
-    let place = outputInH264.map { "the pictures of the output '\($0.name)'" } ?? "H.264"
+    let place = outputInH264.map { output in
+      let codec = output.export.presetVideo.codec ?? .standard(in: output.container)
+      return "the \(codec == .h264 ? "H.264" : codec.rawValue) of the output '\(output.name)'"
+    }
     // Its codec has no HDR, and no setting changes that.
     if video.codec.definition.isOfScreens { return }
     warnings.add(
       JSONPointer.root.key("export").key("video"),
       "the film is SDR with \(video.pixelFormat.bitDepth) bits although its first clip is \(range), because few players "
-        + "show HDR in \(place): \(keeping)"
+        + "show HDR in \(place ?? "H.264"): \(keeping)"
         + (other.map { ", and so does \"codec\": \"\($0.rawValue)\"" } ?? ""))
   }
 

@@ -99,11 +99,14 @@ package struct PlanReport: Sendable, Hashable, Codable {
   /// The clips whose places have been rounded, because they are too finely divided to be kept exactly. Nil: none.
   package var roundedPlaces: [RoundedPlace]?
 
+  /// Nil: the coordinator is of a version that estimates nothing.
+  package var estimate: EstimateReport?
+
   private enum CodingKeys: String, CodingKey {
     case container, duration, frames
     case video = "picture"
     case audio = "sound"
-    case instructions, segments, damage, warnings, losses, outputs, roundedPlaces
+    case instructions, segments, damage, warnings, losses, outputs, roundedPlaces, estimate
   }
 
   /// A plan whose pictures, sound, instructions and segments follow.

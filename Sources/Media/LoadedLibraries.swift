@@ -30,8 +30,8 @@ package enum LoadedLibraries {
     "m.", "mvec.",
   ]
 
-  /// Sorted by name. libavfilter, which is linked by none and loaded when audio is filtered, is loaded by this. Throws
-  /// if a library's identity cannot be determined.
+  /// Sorted by name. libavfilter, which is linked by none and loaded when audio is filtered or the colours of a GIF
+  /// are chosen, is loaded by this. Throws if a library's identity cannot be determined.
   package static func all() throws(MediaError) -> [LoadedLibrary] {
     // Without libavfilter no audio can be filtered, and a task that needs it fails with the reason.
     var reason = [CChar](repeating: 0, count: 256)

@@ -90,7 +90,7 @@ struct PlanCommand: AsyncParsableCommand {
       (firstFrame, endFrame, range, cost, boundary, action), damage (path, track, type, count, places: sourceSeconds, \
       filmSeconds), warnings (pointer, message, line, column), losses (what, where, track, why), outputs (of a document with several: file, container, \
       video: codec, width, height, bitRate, quality, audio: codec, sampleRate, channels, bitRate), roundedPlaces (of clips whose places do \
-      not fit an exact time: track, clip, asset, start). Times are exact fractions of seconds as text; an action is encoded, \
+      not fit an exact time: track, clip, asset, start), estimate (as sheaf estimate --json prints it). Times are exact fractions of seconds as text; an action is encoded, \
       cached, or measured for a segment that is measured before it is encoded.
       """)
 

@@ -19,8 +19,9 @@ struct SheafCommand: AsyncParsableCommand {
       """,
     version: Product.version,
     subcommands: [
-      RenderCommand.self, CheckCommand.self, PlanCommand.self, ProbeCommand.self, PresetsCommand.self,
-      SchemaCommand.self, ImageCommand.self, WaveformCommand.self, FarmCommand.self, ServeCommand.self,
+      RenderCommand.self, CheckCommand.self, PlanCommand.self, EstimateCommand.self,
+      ProbeCommand.self, PresetsCommand.self, SchemaCommand.self, ImageCommand.self, WaveformCommand.self,
+      FarmCommand.self, ServeCommand.self,
       SubmitCommand.self,
       StatusCommand.self, LogCommand.self, TopCommand.self,
       WorkersCommand.self, FetchCommand.self, RetryCommand.self, CancelCommand.self, DeleteCommand.self,

@@ -76,8 +76,14 @@ enum OutputCheck {
     guard differences.isEmpty else { throw StitchError(.output, differences.joined(separator: "; ")) }
   }
 
-  /// MXF states one duration for all tracks, so that its sound ends with its pictures.
+  /// MXF states one duration for all tracks, so that its sound ends with its pictures. An animated PNG with one picture
+  /// is a still one.
   private static func shown(_ tracks: [Track], in container: Container) -> [Track] {
+    if container == .apng, tracks.count == 1, tracks[0].packetCount == 1 {
+      var track = tracks[0]
+      track.codec = "png"
+      return [track]
+    }
     guard container == .mxf, let end = tracks.first(where: { $0.type == .video })?.end else { return tracks }
     return tracks.map { track in
       var track = track

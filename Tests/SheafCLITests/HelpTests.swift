@@ -10,8 +10,8 @@ import Testing
 struct HelpTests {
   static let commands: [(name: String, type: any ParsableCommand.Type)] = [
     ("sheaf", SheafCommand.self), ("render", RenderCommand.self), ("check", CheckCommand.self),
-    ("plan", PlanCommand.self), ("probe", ProbeCommand.self), ("presets", PresetsCommand.self),
-    ("schema", SchemaCommand.self),
+    ("plan", PlanCommand.self), ("estimate", EstimateCommand.self), ("probe", ProbeCommand.self),
+    ("presets", PresetsCommand.self), ("schema", SchemaCommand.self),
     ("image", ImageCommand.self), ("waveform", WaveformCommand.self), ("farm", SheafServer.FarmCommand.self),
     ("serve", SheafServer.ServeCommand.self),
     ("submit", SubmitCommand.self), ("status", StatusCommand.self), ("workers", WorkersCommand.self),

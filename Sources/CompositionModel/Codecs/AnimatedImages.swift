@@ -21,7 +21,8 @@ struct GIF: VideoCodecDefinition {
 
   func expectedBits(_ settings: VideoSettings) -> ExpectedBits? { ExpectedBits(likely: 3.5, spread: 4) }
 
-  func costPerPixel(_ settings: VideoSettings) -> Double { 3 }
+  // Nearly all of it is to choose the palette and to use it.
+  func costPerPixel(_ settings: VideoSettings) -> Double { 12 }
 
   func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
     VideoEncoderSetup(
@@ -78,7 +79,7 @@ struct WebP: VideoCodecDefinition {
   private static let losslessQuality = 100.0
   private static let largestSide = 16383
 
-  /// libwebp's `method`, and the work to encode a pixel with loss: rounded from timings in one thread at 720p.
+  /// libwebp's `method`, and the work to encode a pixel with loss, roughly.
   private static let presetTable: [(name: String, cost: Double)] = [
     ("0", 1), ("1", 1.2), ("2", 1.8), ("3", 2.6), ("4", 3), ("5", 4), ("6", 6),
   ]

@@ -3,7 +3,8 @@
 package struct ExpectedBits: Sendable, Hashable {
   /// Bits for a pixel of a moving picture of `referencePixels`.
   package var likely: Double
-  /// Nearly every film takes at least `likely / spread` and at most `likely * spread`. At least 1.
+  /// Most films take at least `likely / spread` and at most `likely * spread`; what hardly moves takes as little as
+  /// `likely / spread / spread`. At least 1.
   package var spread: Double
 
   package init(likely: Double, spread: Double) {

@@ -212,8 +212,12 @@ struct Planner: Sendable {
 
   private func keepFacts(of id: JobID, _ tasks: [RenderTask], _ new: [NewTask]) async {
     let kept =
-      tasks.map { TaskFacts.Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint, duration: $0.duration) }
-      + new.map { TaskFacts.Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint, duration: $0.duration) }
+      tasks.map {
+        TaskFacts.Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint, duration: $0.duration, cost: $0.cost)
+      }
+      + new.map {
+        TaskFacts.Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint, duration: $0.duration, cost: $0.cost)
+      }
     await facts.keep(kept, of: id)
   }
 

@@ -31,6 +31,9 @@ struct ConnectedBuilds: Sendable {
   /// Whether every worker has this build.
   func areAll(_ build: String) -> Bool { builds.keys.allSatisfy { $0 == build } }
 
+  /// How many tasks its workers run at once.
+  func slots(of build: String) -> Int { builds[build]?.slots ?? 0 }
+
   /// The build with the most slots among those that have some compositors.
   func best(with compositors: [String]) -> String? {
     builds.filter { $0.value.compositors.isSuperset(of: compositors) }

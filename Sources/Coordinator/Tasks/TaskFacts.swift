@@ -15,8 +15,11 @@ actor TaskFacts {
     var fingerprint: SHA256Digest
     /// How much of the film it makes.
     var duration: Duration
+    /// The estimated work.
+    var cost: Double
 
-    init(_ kind: TaskKind, label: String, fingerprint: SHA256Digest, duration: Duration) {
+    init(_ kind: TaskKind, label: String, fingerprint: SHA256Digest, duration: Duration, cost: Double) {
+      self.cost = cost
       self.kind = kind
       self.label = label
       self.fingerprint = fingerprint
@@ -81,7 +84,9 @@ actor TaskFacts {
     let task = Task { [store] in
       // Without an answer the log has no labels, and a result is not recorded for later jobs.
       let tasks = (try? await store.tasks(of: job, payloads: false)) ?? []
-      return tasks.map { Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint, duration: $0.duration) }
+      return tasks.map {
+        Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint, duration: $0.duration, cost: $0.cost)
+      }
     }
     reading[job] = task
     let facts = await task.value

@@ -28,6 +28,7 @@ actor TaskReports {
   private struct Granted {
     var kind: TaskKind
     var fingerprint: SHA256Digest
+    var build: String
     /// Nil: no coordinator reads the result.
     var expected: ExpectedResult?
     var at: Duration
@@ -49,6 +50,7 @@ actor TaskReports {
   private let availability: StoreAvailability
   private let events: FarmEvents
   private let counts: WorkCounts
+  private let paces: RenderPaces
   private let logger: Logger
   private let now: @Sendable () -> Duration
   private var underWay: [Key: UnderWay] = [:]
@@ -58,7 +60,7 @@ actor TaskReports {
   init(
     store: any JobStore, contents: ContentStore, connections: WorkerConnections, results: ResultCache,
     notes: ResultNotes, facts: TaskFacts, inputs: DamagedInputs, ends: JobEnds, availability: StoreAvailability,
-    events: FarmEvents, counts: WorkCounts, logger: Logger, now: @escaping @Sendable () -> Duration
+    events: FarmEvents, counts: WorkCounts, paces: RenderPaces, logger: Logger, now: @escaping @Sendable () -> Duration
   ) {
     self.store = store
     self.contents = contents
@@ -71,6 +73,7 @@ actor TaskReports {
     self.availability = availability
     self.events = events
     self.counts = counts
+    self.paces = paces
     self.logger = logger
     self.now = now
   }
@@ -85,7 +88,7 @@ actor TaskReports {
     let fingerprint = TaskFingerprint.of(
       build: build, kind: grant.kind, payload: grant.payload, inputs: grant.inputs.map(\.digest))
     granted[grant.lease] = Granted(
-      kind: grant.kind, fingerprint: fingerprint, expected: ExpectedResult(grant), at: now())
+      kind: grant.kind, fingerprint: fingerprint, build: build, expected: ExpectedResult(grant), at: now())
   }
 
   /// Forgets leases that have ended otherwise.
@@ -218,6 +221,9 @@ actor TaskReports {
     let since = known.map { (now() - $0.at).roundedSeconds }
     events.emit(
       .taskDone(.init(lease.task, fact), worker: name, seconds: since, usage: TaskFacts.usage(usage, fact)))
+    if let usage, let known, let fact, known.kind == .video {
+      await paces.rendered(usage, cost: fact.cost, build: known.build)
+    }
     // A stitch whose grant another coordinator has sent is not recorded: its pieces' digests are not known here. Only a
     // later job makes the same film again from its pieces.
     if let fingerprint = known?.fingerprint ?? (fact?.kind == .stitch ? nil : fact?.fingerprint) {
