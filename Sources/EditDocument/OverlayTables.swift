@@ -83,7 +83,8 @@ enum OverlayKeys {
 
   // MARK: Of shapes
 
-  static let shape = Key(required: "shape", Form<DrawnPicture.Shape>.choice("shape"), "of its width and height")
+  static let shape = Key(
+    "shape", Form<DrawnPicture.Shape>.choice("shape"), default: "required", "of its width and height")
   static let shapeWidth = Key(
     "width", .frameLength(OverlayEntry.sides), default: "that of `in`, else the frame's",
     type: "length, 1 to \(PixelSize.largestSide) pixels", "")

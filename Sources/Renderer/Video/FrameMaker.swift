@@ -27,10 +27,7 @@ package final class FrameMaker {
   /// By index in `task.overlays`.
   private var posedPictures: [Int: (frame: Frame, fitter: SourceFitter)] = [:]
   private var posedTexts: [Int: PosedText] = [:]
-  /// The fonts of texts by index in `task.overlays`, of those that count: others are drawn once.
-  private var countingFonts: [Int: FontSet] = [:]
-  /// The latest pictures of texts that count, by index in `task.overlays`.
-  private var countingTexts: [Int: (text: String, picture: BlendPicture?)] = [:]
+  private let countingTexts: CountingTexts
   /// The mattes of transitions by index in `task.sources`.
   private var mattes: [Int: MatteLevels] = [:]
   /// By index in `task.captions`.
@@ -97,6 +94,7 @@ package final class FrameMaker {
     }
     self.task = task
     self.inputs = inputs
+    countingTexts = CountingTexts(task, inputs: inputs)
     composers = try compositors.composers(of: task)
     planner = StackPlanner(task, timeless: try compositors.timeless(of: task))
     compositor = Compositor(format: task.format)
@@ -242,7 +240,7 @@ package final class FrameMaker {
     } else if let pose = overlay.pose {
       picture = try posed(overlay.index, pose, text: overlay.text)
     } else if let text = overlay.text {
-      picture = try countingText(overlay.index, text).map { .blend($0) }
+      picture = try countingTexts.picture(overlay.index, text).map { .blend($0) }
     } else {
       picture = try overlayPicture(overlay.index).map { .blend($0) }
     }
@@ -381,26 +379,6 @@ package final class FrameMaker {
     return picture
   }
 
-  /// A text that counts, as it is in a frame.
-  private func countingText(_ index: Int, _ text: String) throws(RenderError) -> BlendPicture? {
-    if let known = countingTexts[index], known.text == text { return known.picture }
-    let overlay = task.overlays[index]
-    guard case .text(let style, let fonts) = overlay.content else { return nil }
-    let picture = try Overlays.text(
-      style.showing(text), fonts: self.fonts(fonts, of: style, index), placement: overlay.placement,
-      format: task.format)
-    countingTexts[index] = (text, picture)
-    return picture
-  }
-
-  /// The fonts of a text overlay. Those of one that counts are kept for its other texts.
-  private func fonts(_ fonts: TextFonts, of style: StyledText, _ index: Int) throws(RenderError) -> FontSet {
-    if let known = countingFonts[index] { return known }
-    let set = try FontSet(fonts, of: style.text, inputs: inputs)
-    if style.counting != nil { countingFonts[index] = set }
-    return set
-  }
-
   /// An overlay that does not move by itself and is transformed, filtered or cropped. Nil if it is outside the frame.
   /// - Parameter text: That of a text that counts.
   private func posed(_ index: Int, _ pose: OverlayPose, text shown: String?) throws(RenderError) -> LayerPicture? {
@@ -409,7 +387,8 @@ package final class FrameMaker {
     case .text(let text, let fonts):
       let style = shown.map { text.showing($0) } ?? text
       if let known = posedTexts[index], known.text == style { return try known.picture(pose, by: filters) }
-      let made = PosedText(style, fonts: try self.fonts(fonts, of: text, index), overlay.placement, task.format)
+      let made = PosedText(
+        style, fonts: try countingTexts.fonts(fonts, of: text, index), overlay.placement, task.format)
       posedTexts[index] = made
       return try made.picture(pose, by: filters)
     case .image(let sourceIndex, let width, let height):
