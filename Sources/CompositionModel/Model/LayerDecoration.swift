@@ -31,15 +31,3 @@ public struct LayerDecoration: Sendable, Hashable, Codable {
     return scaled
   }
 }
-
-/// A line along the edges of a picture, inside of them.
-public struct LayerBorder: Sendable, Hashable, Codable {
-  /// Above 0.
-  public var width: Double
-  public var color: Color
-
-  public init(width: Double, color: Color = .white) {
-    self.width = width
-    self.color = color
-  }
-}

@@ -120,6 +120,18 @@ public struct Gradient: Sendable, Hashable, Codable {
   }
 }
 
+/// A line along the edges of a picture, inside of them.
+public struct LayerBorder: Sendable, Hashable, Codable {
+  /// Above 0.
+  public var width: Double
+  public var color: Color
+
+  public init(width: Double, color: Color = .white) {
+    self.width = width
+    self.color = color
+  }
+}
+
 extension AssetDescription {
   /// What a picture that is drawn is as an asset: a still picture.
   /// - Parameter film: The size of the film's frame, which a picture without a size has.
