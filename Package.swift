@@ -209,6 +209,10 @@ let package = Package(
       ],
       swiftSettings: strict),
     .executableTarget(name: "SheafWorkerCLI", dependencies: ["SheafWorker"], swiftSettings: strict),
+    // For `make demo`.
+    .target(
+      name: "OneMachine", dependencies: ["SheafCLI", "SheafWorkerCLI"], path: "scripts/one-machine",
+      swiftSettings: strict),
 
     // Workers that render nothing, for Benchmarks/load.
     .executableTarget(

@@ -93,7 +93,7 @@ extension DocumentReader {
       let audioTrack = TrackEntry.audioTrack(of: track.id)
       let ids = track.hasSound ? [track.id, audioTrack] : [track.id]
       let lanes = track.hasTransitions ? ids.map(Document.ClipTransition.lane(of:)) : []
-      for id in ids + lanes where !taken.insert(id).inserted { addTaken(id, at: item) }
+      if let id = (ids + lanes).filter({ !taken.insert($0).inserted }).first { addTaken(id, at: item) }
       for id in ids where names.tracks[id] == nil { names.tracks[id] = id == track.id ? track.type : .audio }
       if track.type == .video { names.videoTracks.append(track.id) } else { names.audioTracks.append(track.id) }
       if track.hasSound {

@@ -5,7 +5,7 @@ import Testing
 
 /// GIF, APNG and WebP as outputs of documents.
 @Suite struct AnimatedImageDocumentTests {
-  private let picture = #"{"id": "A", "clips": [{"asset": "v", "use": "0..10"}]}"#
+  private let picture = #"{"id": "A", "sound": false, "clips": [{"asset": "v", "use": "0..10"}]}"#
 
   private func lowered(
     _ export: String, composition: String = #"{"frameDuration": "1/25"}"#, tracks: String? = nil,
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `sound is left out with a warning, and refused if it is asked for`() throws {
-    let sounding = #"{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0..10"}]}"#
+    let sounding = #"{"id": "A", "clips": [{"asset": "v", "use": "0..10"}]}"#
     let (edit, warnings) = try lowered(#"{"to": "film.gif"}"#, tracks: sounding)
     #expect(edit.export.audio == nil)
     #expect(warnings == ["/export: gif has no sound: that of the film is left out; \"audio\": false says so"])

@@ -18,8 +18,13 @@ struct Wrong: Sendable, CustomTestStringConvertible {
 
 /// One valid track, for documents that are wrong elsewhere.
 private let film = #"[{"id": "A", "clips": [{"asset": "v", "use": "0..10"}]}]"#
+/// The same without sound.
+private let silentFilm = #"[{"id": "A", "sound": false, "clips": [{"asset": "v", "use": "0..10"}]}]"#
 
 private func clips(_ clips: String) -> String { documentText(tracks: "[{\"id\": \"A\", \"clips\": [\(clips)]}]") }
+private func silentClips(_ clips: String) -> String {
+  documentText(tracks: "[{\"id\": \"A\", \"sound\": false, \"clips\": [\(clips)]}]")
+}
 private func export(_ export: String) -> String { documentText(tracks: film, export: export) }
 private func video(_ video: String, to: String = "a.mkv") -> String {
   export("{\"to\": \"\(to)\", \"video\": \(video)}")
@@ -106,7 +111,7 @@ private func instructions(_ instructions: String) -> String {
       documentText(tracks: #"[{"sound": 1, "clips": [{"asset": "v"}]}]"#), "/tracks/0/sound",
       "1 should be true or false"),
     Wrong(
-      documentText(tracks: #"[{"pitch": "spectral", "clips": [{"asset": "v"}]}]"#),
+      documentText(tracks: #"[{"sound": false, "pitch": "spectral", "clips": [{"asset": "v"}]}]"#),
       "/tracks/0/pitch", "'pitch' is for sound", "\"sound\": true"),
     Wrong(documentText(tracks: #"[{"id": "A", "clips": []}]"#), "/tracks", "no frames"),
     Wrong(documentText(tracks: "[]"), "/tracks", "no frames"),
@@ -120,7 +125,8 @@ private func instructions(_ instructions: String) -> String {
     Wrong(clips(#"{"asset": "v", "Start": 5}"#), "/tracks/0/clips/0/Start", "(did you mean 'at'?)"),
     Wrong(clips(#"{"asset": "v", "for": 5}"#), "/tracks/0/clips/0/for", "(did you mean 'duration'?)"),
     Wrong(clips(#"{"asset": "v", "timeRange": "0..1"}"#), "/tracks/0/clips/0/timeRange", "part of the asset is 'use'"),
-    Wrong(clips(#"{"asset": "v", "volume": 0.5}"#), "/tracks/0/clips/0/volume", "is for sound", "\"sound\": true"),
+    Wrong(
+      silentClips(#"{"asset": "v", "volume": 0.5}"#), "/tracks/0/clips/0/volume", "is for sound", "\"sound\": true"),
     Wrong(clips(#"{"asset": "v", "in": 5}"#), "/tracks/0/clips/0/in", "kind of transition", "'use'", "'fadeIn'"),
     Wrong(clips(#"{"asset": "v", "out": "0:05"}"#), "/tracks/0/clips/0/out", "kind of transition", "'fadeOut'"),
     Wrong(clips(#"{"asset": "v", "fadeIn": 0}"#), "/tracks/0/clips/0/fadeIn", "longer than 0"),
@@ -167,7 +173,8 @@ private func instructions(_ instructions: String) -> String {
       clips(#"{"asset": "v", "until": "end"}"#), "/tracks/0/clips/0/until", "the film ends at 0", "the other clips"),
     Wrong(clips(#"{"asset": "v", "loop": true}, {"asset": "v"}"#), "/tracks/0/clips/0", "the last of its track"),
     Wrong(clips(#"{"asset": "logo", "loop": true, "duration": 4}"#), "/tracks/0/clips/0/loop", "nothing to repeat"),
-    Wrong(clips(#"{"asset": "v", "use": "0..1", "sound": "keep"}"#), "/tracks/0/clips/0/sound", "no sound to keep"),
+    Wrong(
+      silentClips(#"{"asset": "v", "use": "0..1", "sound": "keep"}"#), "/tracks/0/clips/0/sound", "no sound to keep"),
     Wrong(
       clips(
         #"{"asset": "v", "use": "0..9"}, {"asset": "w", "use": "0..1", "loop": true, "at": 2, "duration": 6}"#),
@@ -216,7 +223,7 @@ private func instructions(_ instructions: String) -> String {
     Wrong(clips(#"{"asset": "v", "opacity": 1.5}"#), "/tracks/0/clips/0/opacity", "1.5", "from 0 to 1"),
     Wrong(clips(#"{"asset": "v", "opacity": 1e999}"#), "/tracks/0/clips/0/opacity", "1e999"),
     Wrong(
-      clips(#"{"asset": "v", "pitch": "spectral"}"#), "/tracks/0/clips/0/pitch", "'pitch' is for sound",
+      silentClips(#"{"asset": "v", "pitch": "spectral"}"#), "/tracks/0/clips/0/pitch", "'pitch' is for sound",
       "\"sound\": true"),
     Wrong(
       documentText(tracks: #"[{"type": "audio", "clips": [{"asset": "s", "opacity": 1}]}]"#),
@@ -576,7 +583,7 @@ private func instructions(_ instructions: String) -> String {
     arguments: [
       Wrong(mix(#"{"musik": [{"volume": 1}]}"#), "/audioMix/musik", "no audio track 'musik'", "'A.sound'"),
       Wrong(mix(#"{"A": [{"volume": 1}]}"#), "/audioMix/A", "not an audio track", "'A.sound'"),
-      Wrong(documentText(tracks: film, #""audioMix": {"A": [{"volume": 1}]}"#), "/audioMix/A", "\"sound\": true"),
+      Wrong(documentText(tracks: silentFilm, #""audioMix": {"A": [{"volume": 1}]}"#), "/audioMix/A", "\"sound\": true"),
       Wrong(mix(#"{"A.sound": "0.5"}"#), "/audioMix/A.sound", "decibels"),
       Wrong(mix(#"{"A.sound": [{"volume": -1}]}"#), "/audioMix/A.sound/0/volume", "-1", "from 0 to 10"),
       Wrong(
@@ -670,7 +677,9 @@ private func instructions(_ instructions: String) -> String {
     Wrong(export(#"{"to": "a.mkv", "timeRange": "-1..3"}"#), "/export/timeRange", "before 0"),
     Wrong(export(#"{"to": "a.mkv", "timeRange": 4}"#), "/export/timeRange", "\"4..9\""),
     Wrong(export(#"{"to": "a.mkv", "metadata": {"title": 5}}"#), "/export/metadata/title", "string"),
-    Wrong(export(#"{"to": "a.mkv", "video": false}"#), "/export", "nothing would be in the output", "'video' is false"),
+    Wrong(
+      documentText(tracks: silentFilm, export: #"{"to": "a.mkv", "video": false}"#), "/export",
+      "nothing would be in the output", "'video' is false"),
     Wrong(video(#"{"codec": "dnxhd"}"#), "/export/video/codec", "'dnxhd'", "h264, hevc"),
     Wrong(video(#"{"codec": "h246"}"#), "/export/video/codec", "'h246'", "'h264'"),
     Wrong(video(#"{"codec": "ffv1"}"#, to: "a.mp4"), "/export/video/codec", "ffv1", "mp4", "mov, mkv"),
@@ -738,8 +747,7 @@ private func instructions(_ instructions: String) -> String {
   func exports(_ wrong: Wrong) throws { try check(wrong) }
 
   @Test func `the command line's output is checked too`() throws {
-    let silent = film.replacing(#""clips""#, with: #""sound": false, "clips""#)
-    let found = try problems(documentText(tracks: silent), output: "film.wav")
+    let found = try problems(documentText(tracks: silentFilm), output: "film.wav")
     #expect(found.map(\.pointer) == ["/export"])
     #expect(found[0].message.contains("wav has no pictures and no clip has sound"), "\(found)")
     #expect(try problems(documentText(tracks: film, export: "{}"), output: "film.mp4").isEmpty)

@@ -114,8 +114,11 @@ import Testing
     for (channels, layout, isReversed, filter, tolerance) in [
       ([2, 0], nil, false, "pan=stereo|c0=c2|c1=c0", 0), ([3], nil, false, "pan=stereo|c0=c3|c1=c3", 0),
       ([1, 1], nil, true, "pan=stereo|c0=c1|c1=c1,areverse", 0),
-      // Converted in floating point by the one, and as integers by the other.
-      ([1, 3, 0], .surround30, false, "pan=3.0|c0=c1|c1=c3|c2=c0,aresample=och=0:rematrix_maxval=1.0", 1),
+      // The factors of 3.0 in stereo. The numbers are rounded in another order.
+      (
+        [1, 3, 0], .surround30, false,
+        "aformat=sample_fmts=dblp,pan=stereo|c0=0.5857864*c1+0.4142136*c0|c1=0.5857864*c3+0.4142136*c0", 1
+      ),
     ] as [([Int], SpeakerLayout?, Bool, String, Int32)] {
       var clip = PlannedAudioClip(
         source: 0, sourceRange: range, targetRange: try AudioFixture.range(.zero, MediaTime(2)), layout: layout)
