@@ -53,7 +53,7 @@ extension Lowering {
         document.export.place, "\(container) has no sound: that of the film is left out; \"audio\": false says so")
     }
     let duration = edit.videoComposition.frameDuration
-    if let tick = container.tick, let count = try? duration / tick, count.denominator != 1 {
+    if let tick = container.tick, (try? duration / tick)?.denominator != 1 {
       warnings.add(
         document.videoComposition.pointer,
         "a frame every \(duration) s is shown to the nearest \(tick) s in \(container); no error adds to another's")

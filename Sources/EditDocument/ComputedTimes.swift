@@ -53,6 +53,7 @@ enum ComputedTime {
 
   /// Whether the digits of a decimal are most likely those of a computation.
   private static func isComputed(_ decimal: some StringProtocol) -> Bool {
+    // More digits than a fraction holds.
     guard let exact = (try? exactDecimal(decimal)) ?? nil else { return true }
     if exact.denominator <= exactDenominator { return false }
     if MediaTime.finestDenominator < exact.denominator { return true }

@@ -62,7 +62,7 @@ enum CountingKeys {
       + "`%I` `%M` `%S` `%p` `%F` `%T` `%%`, with English names")
 
   /// What a number can be, either way from 0.
-  private static let numbers = -1e12...1e12
+  fileprivate static let numbers = -1e12...1e12
 
   /// For the reference.
   static let reference: [any DeclaredKey] =
@@ -152,7 +152,7 @@ extension DocumentReader {
   }
 
   fileprivate mutating func counter(_ value: JSONValue) -> Document.CountingText.Counter? {
-    let range = -1e12...1e12
+    let range = CountingKeys.numbers
     guard case .array(let items) = value.content else { return number(value, in: range).map { .from($0) } }
     guard items.count == 2 else {
       problems.addShape(value.pointer, "\(value.shown) should be a number, or two of them: [from, to]")
@@ -292,9 +292,13 @@ extension Lowering {
 
   private mutating func checkTimecode(_ text: String, at pointer: JSONPointer) -> Bool {
     let isDropFrame = text.contains(";")
-    guard let rate = try? .one / frameDuration.exact else { return false }
-    let nominal = Rational(rate.rounded)
-    let ofNTSC = try? nominal * Rational(1000, over: 1001)
+    let duration = frameDuration
+    let rates = exact(at: pointer) { () throws(TimeError) in
+      let rate = try Rational.one / duration.exact
+      let nominal = Rational(rate.rounded)
+      return (rate: rate, nominal: nominal, ofNTSC: try nominal * Rational(1000, over: 1001))
+    }
+    guard let (rate, nominal, ofNTSC) = rates else { return false }
     guard rate == nominal || rate == ofNTSC, nominal.numerator > 0 else {
       problems.add(
         pointer,

@@ -19,33 +19,12 @@ struct EstimateCommand: AsyncParsableCommand {
       leastSeconds, mostSeconds, speed in megapixels a second of a slot, measuredSegments).
       """)
 
-  @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
-  var edit: String
-
-  @Option(
-    name: [.short, .long],
-    help: ArgumentHelp(
-      "The film's path, for its container; the default is the document's export.to. [SHEAF_OUTPUT]", valueName: "file"))
-  var output: String?
-
-  @OptionGroup var segments: SegmentOptions
-  @OptionGroup var parameters: ParameterOptions
-  @OptionGroup var farm: LocalFarmOptions
+  @OptionGroup var planned: PlannedEdit
   @OptionGroup var json: JSONOption
 
   func run() async throws {
-    try await reporting(json: json.isOn ? .lines : .none, document: edit) {
-      let configuration = try farm.configuration()
-      let named = try OutputPath.value(output)
-      let options = RenderOptions(segmentDuration: try segments.value)
-      let (edit, examined) = try EditFile.examined(edit, output: named, values: parameters.values)
-      let (assets, missing) = try await edit.assets(configuration.contents)
-      let inspection = LocalInspection(edit: edit, assets: assets, output: examined ?? "", options: options)
-      let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
-      let problems = inspection.problems(reply, and: missing)
-      guard problems.isEmpty, let plan = reply.plan, let estimate = plan.estimate else {
-        throw CommandFailure(problems: edit.located(problems))
-      }
+    try await reporting(json: json.isOn ? .lines : .none, document: planned.edit) {
+      guard let estimate = try await planned.plan().report.estimate else { throw CoordinatorClient.unexpected }
       if json.isOn {
         try Console.printJSON(estimate)
       } else {

@@ -81,6 +81,37 @@ struct CheckCommand: AsyncParsableCommand {
   }
 }
 
+/// A document that is planned and not rendered.
+struct PlannedEdit: ParsableArguments {
+  @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
+  var edit: String
+
+  @Option(
+    name: [.short, .long],
+    help: ArgumentHelp(
+      "The film's path, for its container; the default is the document's export.to. [SHEAF_OUTPUT]", valueName: "file"))
+  var output: String?
+
+  @OptionGroup var segments: SegmentOptions
+  @OptionGroup var parameters: ParameterOptions
+  @OptionGroup var farm: LocalFarmOptions
+
+  /// The document and its plan. Throws the problems of the document, and of a film that would replace one of its files.
+  func plan() async throws -> (edit: EditFile, report: PlanReport) {
+    let configuration = try farm.configuration()
+    let named = try OutputPath.value(output)
+    let options = RenderOptions(segmentDuration: try segments.value)
+    let (edit, examined) = try EditFile.examined(edit, output: named, values: parameters.values)
+    let (assets, missing) = try await edit.assets(configuration.contents)
+    let inspection = LocalInspection(edit: edit, assets: assets, output: examined ?? "", options: options)
+    let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
+    var problems = inspection.problems(reply, and: missing)
+    if let output = named ?? edit.outputPath { problems += edit.replaced(by: output, assets) }
+    guard problems.isEmpty, let report = reply.plan else { throw CommandFailure(problems: edit.located(problems)) }
+    return (edit, report)
+  }
+}
+
 struct PlanCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plan", abstract: "Show how a document would be cut into segments, and why.",
@@ -94,34 +125,15 @@ struct PlanCommand: AsyncParsableCommand {
       cached, or measured for a segment that is measured before it is encoded.
       """)
 
-  @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
-  var edit: String
-
-  @Option(
-    name: [.short, .long],
-    help: ArgumentHelp(
-      "The film's path, for its container; the default is the document's export.to. [SHEAF_OUTPUT]", valueName: "file"))
-  var output: String?
-
-  @OptionGroup var segments: SegmentOptions
-  @OptionGroup var parameters: ParameterOptions
-  @OptionGroup var farm: LocalFarmOptions
+  @OptionGroup var planned: PlannedEdit
   @OptionGroup var strict: StrictOption
   @OptionGroup var json: JSONOption
 
   func run() async throws {
-    try await reporting(json: json.isOn ? .lines : .none, document: edit) {
-      let name = edit
-      let configuration = try farm.configuration()
-      let named = try OutputPath.value(output)
-      let options = RenderOptions(segmentDuration: try segments.value)
-      let (edit, examined) = try EditFile.examined(edit, output: named, values: parameters.values)
-      let (assets, missing) = try await edit.assets(configuration.contents)
-      let inspection = LocalInspection(edit: edit, assets: assets, output: examined ?? "", options: options)
-      let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
-      var problems = inspection.problems(reply, and: missing)
-      if let output = named ?? edit.outputPath { problems += edit.replaced(by: output, assets) }
-      guard problems.isEmpty, var report = reply.plan else { throw CommandFailure(problems: edit.located(problems)) }
+    let name = planned.edit
+    try await reporting(json: json.isOn ? .lines : .none, document: name) {
+      let (edit, plan) = try await planned.plan()
+      var report = plan
       report.warnings = edit.located(report.warnings)
       let warnings = report.damage.map { Problem(pointer: "", message: $0.text) } + report.warnings
       if json.isOn {

@@ -98,7 +98,7 @@ struct EstimateTests {
     #expect(found["time"] == nil && found["segments"] as? Int == 0)
   }
 
-  @Test func `people are told what is a guess`() async throws {
+  @Test func `a guess is printed as one, with its reason`() async throws {
     let files = try Workspace()
     defer { files.remove() }
     try await Self.source(files.path("source.mkv"))

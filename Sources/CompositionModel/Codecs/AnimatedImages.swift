@@ -1,23 +1,28 @@
-/// GIF: at most 256 colours in each picture, chosen for that picture by libavfilter and encoded by libavcodec. Every
-/// picture is stored whole, so that none depends on another.
-struct GIF: VideoCodecDefinition {
-  let name = "gif"
-  let containers = [Container.gif]
-  let pixelFormats = [PixelFormat.yuv444p, .yuv422p, .yuv420p]
-  let qualities: ClosedRange<Double>? = nil
-  let bitRates: ClosedRange<Int>? = nil
-  let presets: [String] = []
-  let defaultPreset: String? = nil
-  let profiles: [String] = []
-  let isIntraOnly = true
-  let isOfScreens = true
-  let ditherings = Dithering.allCases
+/// A codec of a file that is one moving picture. Every picture is stored whole, in the colours of screens.
+protocol AnimatedImageCodec: VideoCodecDefinition {}
+
+extension AnimatedImageCodec {
+  var pixelFormats: [PixelFormat] { [.yuv444p, .yuv422p, .yuv420p] }
+  var qualities: ClosedRange<Double>? { nil }
+  var bitRates: ClosedRange<Int>? { nil }
+  var presets: [String] { [] }
+  var defaultPreset: String? { nil }
+  var profiles: [String] { [] }
+  var isIntraOnly: Bool { true }
+  var isOfScreens: Bool { true }
 
   func defaultPixelFormat(source: PixelFormat, isHDR: Bool) -> PixelFormat { .yuv444p }
 
-  func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl { .profile }
-
   func problem(with settings: VideoSettings) -> (key: String, message: String)? { nil }
+}
+
+/// GIF: at most 256 colours in each picture, chosen for that picture by libavfilter and encoded by libavcodec.
+struct GIF: AnimatedImageCodec {
+  let name = "gif"
+  let containers = [Container.gif]
+  let ditherings = Dithering.allCases
+
+  func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl { .profile }
 
   func expectedBits(_ settings: VideoSettings) -> ExpectedBits? { ExpectedBits(likely: 3.5, spread: 4) }
 
@@ -33,23 +38,11 @@ struct GIF: VideoCodecDefinition {
 }
 
 /// Animated PNG: lossless, every picture encoded whole by libavcodec's encoder of PNG.
-struct APNG: VideoCodecDefinition {
+struct APNG: AnimatedImageCodec {
   let name = "apng"
   let containers = [Container.apng]
-  let pixelFormats = [PixelFormat.yuv444p, .yuv422p, .yuv420p]
-  let qualities: ClosedRange<Double>? = nil
-  let bitRates: ClosedRange<Int>? = nil
-  let presets: [String] = []
-  let defaultPreset: String? = nil
-  let profiles: [String] = []
-  let isIntraOnly = true
-  let isOfScreens = true
-
-  func defaultPixelFormat(source: PixelFormat, isHDR: Bool) -> PixelFormat { .yuv444p }
 
   func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl { .lossless }
-
-  func problem(with settings: VideoSettings) -> (key: String, message: String)? { nil }
 
   func expectedBits(_ settings: VideoSettings) -> ExpectedBits? { .lossless(settings.pixelFormat, share: 0.4) }
 
@@ -63,17 +56,12 @@ struct APNG: VideoCodecDefinition {
 }
 
 /// Animated WebP, every picture encoded whole by libwebp.
-struct WebP: VideoCodecDefinition {
+struct WebP: AnimatedImageCodec {
   let name = "webp"
   let containers = [Container.webp]
-  let pixelFormats = [PixelFormat.yuv444p, .yuv422p, .yuv420p]
   /// As for still pictures, higher is better; the highest keeps every pixel.
   let qualities: ClosedRange<Double>? = 0...losslessQuality
-  let bitRates: ClosedRange<Int>? = nil
   let defaultPreset: String? = "4"
-  let profiles: [String] = []
-  let isIntraOnly = true
-  let isOfScreens = true
 
   private static let defaultQuality = 75.0
   private static let losslessQuality = 100.0
@@ -86,13 +74,9 @@ struct WebP: VideoCodecDefinition {
 
   var presets: [String] { Self.presetTable.map(\.name) }
 
-  func defaultPixelFormat(source: PixelFormat, isHDR: Bool) -> PixelFormat { .yuv444p }
-
   func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl {
     .quality(quality ?? Self.defaultQuality)
   }
-
-  func problem(with settings: VideoSettings) -> (key: String, message: String)? { nil }
 
   func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? {
     max(size.width, size.height) <= Self.largestSide

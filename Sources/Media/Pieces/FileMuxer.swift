@@ -56,7 +56,7 @@ package final class FileMuxer: CaptionMuxer {
     let layout = IndexLayout(
       container: container, tracks: tracks, texts: texts, metadata: metadata, chapters: chapters,
       artworkBound: ArtworkWriter.growth(artwork), plays: plays)
-    try file.start(layout.options(indexFirst: indexFirst))
+    try file.start(try layout.options(indexFirst: indexFirst))
   }
 
   private func addStream(_ track: Track, rotation: Int) throws(MediaError) {
@@ -185,7 +185,7 @@ private struct IndexLayout {
   let artworkBound: Int
   let plays: Int?
 
-  func options(indexFirst: Bool) -> [(key: String, value: String)] {
+  func options(indexFirst: Bool) throws(MediaError) -> [(key: String, value: String)] {
     switch container {
     case .mkv, .webm: return indexFirst ? [("reserve_index_space", "\(cuesBound)")] : []
     // From 4 GiB on a file has the 64-bit form.
@@ -194,7 +194,7 @@ private struct IndexLayout {
     case .gif:
       // The number of times that it is repeated; -1 states none.
       let loops = plays.map { $0 == 0 ? 0 : $0 == 1 ? -1 : $0 - 1 } ?? 0
-      return [("loop", "\(loops)")] + (lastDelay.map { [("final_delay", "\($0)")] } ?? [])
+      return [("loop", "\(loops)")] + (try lastDelay().map { [("final_delay", "\($0)")] } ?? [])
     case .apng: return [("plays", "\(plays ?? 0)")]
     case .webp: return [("loop", "\(plays ?? 0)")]
     case .mp4, .mov, .m4v, .m4a:
@@ -216,12 +216,10 @@ private struct IndexLayout {
   }
 
   /// The ticks for which the last picture of an animated picture is shown.
-  private var lastDelay: Int64? {
-    guard let track = tracks.first, let tick = container.tick,
-      let end = try? ImageTimes.ticks(before: Int64(track.packetCount), track.header.timebase, tick),
-      let start = try? ImageTimes.ticks(before: Int64(track.packetCount) - 1, track.header.timebase, tick)
-    else { return nil }
-    return end - start
+  private func lastDelay() throws(MediaError) -> Int64? {
+    guard let track = tracks.first, let tick = container.tick else { return nil }
+    let (last, timebase) = (Int64(track.packetCount) - 1, track.header.timebase)
+    return try ImageTimes.ticks(before: last + 1, timebase, tick) - ImageTimes.ticks(before: last, timebase, tick)
   }
 
   /// An upper bound in bytes for the headers of these tracks and metadata, without what grows with the packets.
