@@ -134,7 +134,6 @@ struct ConnectionTests {
   @Test func `operations that wait behind a lock end with the first one`() async throws {
     try await TestDatabase.with { database in
       let blocker = try database.connect()
-      try blocker.script("SET idle_in_transaction_session_timeout = 0")
       let store = try await PostgresJobStore.connect(url: database.url)
       try await store.submit(.sample("j1"))
       try blocker.script("BEGIN; LOCK TABLE sheaf.job")

@@ -28,9 +28,8 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
       try await body(Farm(store: store) { clock.advance(by: $0) })
       await store.close()
     case .postgres:
-      try await TestDatabase.with { database in
+      try await TestDatabase.withStoppedClock { database in
         let store = try await PostgresJobStore.connect(url: database.url, policy: policy)
-        try database.stopClock()
         let clock = try database.connect()
         try await body(Farm(store: store) { try clock.advance(by: $0) })
         await store.close()
