@@ -20,6 +20,8 @@ package struct EditFile: Sendable {
   package let bytes: [UInt8]
   /// As it is written.
   private let text: [UInt8]
+  /// The documents of other files that are assets of this one.
+  private let nested: [NestedText.Part]
   package let document: ExaminedDocument
   /// The absolute folder that relative paths are relative to.
   private let folder: String
@@ -53,8 +55,9 @@ package struct EditFile: Sendable {
       throw CommandFailure(.document, "the path of the document's folder, \(folder), is not UTF-8; rename the folder")
     }
     do throws(DocumentError) {
-      let isCommented = path.lowercased().hasSuffix(".jsonc")
-      bytes = try Template.setting(values, in: isCommented ? JSONComments.blanked(text) : text)
+      let whole = try Self.nested(Self.json(text, of: path), path: path, folder: folder)
+      nested = whole.parts
+      bytes = try Template.setting(values, in: whole.bytes)
       document = try Document.examine(bytes, output: output)
     } catch {
       if let kind = MediaSignature.kind(of: text) {
@@ -75,12 +78,38 @@ package struct EditFile: Sendable {
         .document, "the document \(name) is too long; it must have at most \(Submission.longestDocument) bytes")
     }
     path = name
-    (self.bytes, text) = (bytes, bytes)
+    text = bytes
     self.folder = folder
     do {
-      document = try Document.examine(bytes, output: output)
+      let whole = try Self.nested(bytes, path: name, folder: folder)
+      (self.bytes, nested) = (whole.bytes, whole.parts)
+      document = try Document.examine(whole.bytes, output: output)
     } catch {
       throw CommandFailure(problems: error.problems)
+    }
+  }
+
+  /// The text of a file as JSON: without comments, if it is named as one that has some.
+  private static func json(_ text: [UInt8], of path: String) -> [UInt8] {
+    path.lowercased().hasSuffix(".jsonc") ? JSONComments.blanked(text) : text
+  }
+
+  /// A document's text with those of the documents that are its assets.
+  /// - Parameter path: Of its own file.
+  private static func nested(_ text: [UInt8], path: String, folder: String) throws(DocumentError) -> NestedText {
+    func absolute(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
+    return try NestedText(text, identity: (try? Directories.resolve(path)) ?? path) {
+      path throws(NestedText.Unreadable) in
+      if let refusal = AssetFile.refusal(ofURL: path, "a document is a file") { throw NestedText.Unreadable(refusal) }
+      do throws(SystemError) {
+        let text = try OpenFile.contents(of: absolute(path), limit: Submission.longestDocument)
+        return NestedText.File(identity: try Directories.resolve(absolute(path)), text: json(text, of: path))
+      } catch {
+        throw NestedText.Unreadable(
+          error.isMissing
+            ? "there is no document \(path)\(NearbyFile.hint(absolute(path)))"
+            : "the document \(path) cannot be read: \(error)")
+      }
     }
   }
 
@@ -100,6 +129,7 @@ package struct EditFile: Sendable {
   /// The same document with another output.
   private init(_ other: EditFile, output: String) throws(CommandFailure) {
     (path, bytes, text, folder) = (other.path, other.bytes, other.text, other.folder)
+    nested = other.nested
     do {
       document = try Document.examine(bytes, output: output)
     } catch {
@@ -156,8 +186,20 @@ package struct EditFile: Sendable {
     throw CommandFailure(problems: located(document.problems + [problem]))
   }
 
-  /// Problems of the document with their places in its text.
-  package func located(_ problems: [Problem]) -> [Problem] { DocumentPlaces(text).located(problems) }
+  /// Problems of the document with their places in its text. The message of one in a document of another file has its
+  /// place in that one.
+  package func located(_ problems: [Problem]) -> [Problem] {
+    DocumentPlaces(text).located(problems.map(locatedInFile))
+  }
+
+  private func locatedInFile(_ problem: Problem) -> Problem {
+    guard let part = nested.last(where: { problem.pointer.hasPrefix($0.pointer + "/") }) else { return problem }
+    var inner = problem
+    inner.pointer = String(problem.pointer.dropFirst(part.pointer.count))
+    var located = problem
+    located.message = DocumentPlaces(part.text).located([inner])[0].place(in: part.path) + ": " + problem.message
+    return located
+  }
 
   /// Runs work on the document. The problems of the document that it throws get their places in its text.
   package func locating<R>(_ work: () async throws -> R) async throws -> R {

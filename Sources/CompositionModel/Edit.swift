@@ -13,6 +13,9 @@ public struct Edit: Sendable, Hashable, Codable {
   public var outputs: [EditOutput]?
   /// The assets that are no files: pictures that are drawn. Nil: none.
   public var drawn: [AssetID: AssetDescription]?
+  /// The assets that are no files but edits. Nil: none. The files of an edit `intro` have names that begin with
+  /// `intro/`.
+  public var nested: [AssetID: NestedEdit]?
 
   public init(
     composition: Composition, videoComposition: VideoComposition, audioMix: AudioMix, export: ExportSettings

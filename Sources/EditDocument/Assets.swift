@@ -19,21 +19,32 @@ extension Document {
   enum Asset: Hashable, Sendable {
     case file(String)
     case picture(DrawnPicture)
+    case document(Nested)
   }
 
   /// What `assets` has.
   var allAssets: [AssetID: Asset] {
     assets.mapValues { .file($0) }.merging(pictures.mapValues { .picture($0) }) { file, _ in file }
+      .merging(documents.mapValues { .document($0) }) { other, _ in other }
   }
 }
 
 extension DocumentReader {
   /// Reads `assets` and declares their names.
-  mutating func assets(_ value: JSONValue?) -> (files: [AssetEntry], pictures: [PictureEntry]) {
+  mutating func assets(
+    _ value: JSONValue?
+  ) -> (files: [AssetEntry], pictures: [PictureEntry], nested: [NestedEntry]) {
     var (files, pictures, known): ([AssetEntry], [PictureEntry], [AssetID]) = ([], [], [])
+    var nested: [NestedEntry] = []
     for (id, value) in members(value, "paths by name, such as {\"beach\": \"media/beach.mov\"}") {
       if id.isEmpty { problems.addShape(value.pointer, "an asset needs a name that is not empty") }
-      if case .object = value.content, let picture = PictureKeys.form.read(&self, value) {
+      if value.isObject, value.member(NestedKeys.document.name) != nil {
+        guard let entry = self.nested(id, value) else {
+          names.damagedAssets.insert(id)
+          continue
+        }
+        nested.append(entry)
+      } else if case .object = value.content, let picture = PictureKeys.form.read(&self, value) {
         pictures.append(PictureEntry(id: id, picture: picture, pointer: value.pointer))
       } else if !value.isObject, let path = name(value, "an asset's path") {
         files.append(AssetEntry(id: id, path: path, pointer: value.pointer))
@@ -44,7 +55,12 @@ extension DocumentReader {
       known.append(id)
     }
     names.assets = known
-    return (files, pictures)
+    for entry in nested {
+      for file in files where entry.document.assetPaths.contains(where: { entry.name(of: $0.id) == file.id }) {
+        problems.add(file.pointer, "the asset of this name of the document '\(entry.id.shortened)' has it already")
+      }
+    }
+    return (files, pictures, nested)
   }
 
   /// A reference to an asset: the name of one that the document declares.
@@ -64,7 +80,7 @@ extension DocumentReader {
 }
 
 extension JSONValue {
-  fileprivate var isObject: Bool { if case .object = content { true } else { false } }
+  var isObject: Bool { if case .object = content { true } else { false } }
 
   /// In the order of their names.
   static func assets(_ assets: [AssetID: Document.Asset]) -> JSONValue {
@@ -73,6 +89,7 @@ extension JSONValue {
         switch asset {
         case .file(let path): (id, .text(path))
         case .picture(let picture): (id, picture.json)
+        case .document(let nested): (id, nested.json)
         }
       })
   }

@@ -81,7 +81,10 @@ extension DocumentReader {
 extension ExaminedDocument {
   /// The captions that the film draws, for which fonts are found. The sizes of the style are not those of the film.
   public var drawnCaptions: [(asset: AssetID, style: CaptionStyle)] {
-    captions.compactMap { entry in
+    let ofNested = nested.flatMap { entry in
+      entry.document.drawnCaptions.map { (asset: entry.name(of: $0.asset), style: $0.style) }
+    }
+    return captions.compactMap { entry in
       guard entry.use == .picture, let asset = entry.asset else { return nil }
       return (
         asset,
@@ -90,7 +93,7 @@ extension ExaminedDocument {
           outline: 0,
           margin: 0)
       )
-    }
+    } + ofNested
   }
 }
 

@@ -20,8 +20,18 @@ enum CompositorEntry {
 
 extension ExaminedDocument {
   /// The compositors that the document names, in its order: those of transitions between clips, of transitions between
-  /// tracks, and of instructions.
+  /// tracks, and of instructions. Then those of the documents among its assets.
   public var compositors: [CompositorUse] {
+    ownCompositors
+      + nested.flatMap { entry in
+        entry.document.compositors.map {
+          CompositorUse(compositor: $0.compositor, pointer: entry.pointer.text + $0.pointer)
+        }
+      }
+  }
+
+  /// Those that the document itself names.
+  var ownCompositors: [CompositorUse] {
     func use(_ style: Document.TransitionStyle, _ pointer: JSONPointer) -> CompositorUse? {
       guard case .custom(let compositor) = style.style.kind else { return nil }
       return CompositorUse(compositor: compositor, pointer: pointer.text)

@@ -12,6 +12,8 @@ public struct Document: Hashable, Sendable {
   public var assets: [AssetID: String] = [:]
   /// The assets that are no files but pictures that are drawn. Their names differ from those of files.
   public var pictures: [AssetID: DrawnPicture] = [:]
+  /// The assets that are documents, whose names differ from those of the others.
+  public var documents: [AssetID: Nested] = [:]
   /// Times on the film's timeline by name, from which other times count.
   public var markers: [String: Time] = [:]
   /// The first video track is on top.

@@ -9,6 +9,8 @@ struct DocumentReader {
   let output: String?
   /// Takes the place of the document's preset. Nil: the document's.
   let preset: PresetChoice?
+  /// How many documents this one is in, each an asset of the one before.
+  var depth = 0
   var problems = ProblemList()
   /// What is read otherwise than it is written.
   var warnings = ProblemList()

@@ -17,15 +17,20 @@ enum DocumentKeys {
       [
         "type": "object", "propertyNames": ["minLength": 1],
         "additionalProperties": .when(
-          ["type": "object"], then: PictureKeys.table.reference, else: .reference("name")),
+          ["type": "object"],
+          then: .when(
+            .requires(NestedKeys.document.name), then: NestedKeys.table.reference,
+            else: PictureKeys.table.reference), else: .reference("name")),
       ], write: JSONValue.assets
     ) { reader, value in
-      let (files, pictures) = reader.assets(value)
+      let (files, pictures, nested) = reader.assets(value)
       return Dictionary(
         files.map { ($0.id, .file($0.path)) } + pictures.map { ($0.id, .picture($0.picture)) }
+          + nested.map { ($0.id, .document($0.written)) }
       ) { first, _ in first }
     },
-    "files by name, and [pictures that are drawn](#pictures-that-are-drawn)")
+    "files by name, [pictures that are drawn](#pictures-that-are-drawn), and "
+      + "[documents](#documents-in-a-document)")
   static let markers = Key(
     "markers",
     Form<[String: Document.Time]>(

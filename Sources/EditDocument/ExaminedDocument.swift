@@ -24,6 +24,8 @@ public struct ExaminedDocument: Sendable {
   let assets: [AssetEntry]
   /// The assets that are drawn.
   let pictures: [PictureEntry]
+  /// The assets that are documents.
+  let nested: [NestedEntry]
   /// Those that something in the document refers to.
   let usedAssets: Set<AssetID>
   let markers: [MarkerEntry]
@@ -43,16 +45,18 @@ public struct ExaminedDocument: Sendable {
   /// What was read otherwise than it is written.
   let readingWarnings: ProblemList
 
-  /// The files that the document names, in its order. `path` is as written; a relative path is relative to the
-  /// document. `pointer` is its place, for a problem with the file.
+  /// The files that the document names, in its order, and then those of the documents among its assets, whose names
+  /// begin with that of the document's and a slash. A relative path is relative to the document. `pointer` is its place,
+  /// for a problem with the file.
   public var assetPaths: [(id: AssetID, path: String, pointer: String)] {
-    assets.map { ($0.id, $0.path, $0.pointer.text) }
+    assets.map { ($0.id, $0.path, $0.pointer.text) } + nestedPaths
   }
 
   /// What the fonts are found for: the texts of the overlays, each once.
   public var fontRequests: [FontRequest] {
     var seen: Set<FontRequest> = []
-    return videoComposition.overlays.flatMap(texts).map(\.fontRequest).filter { seen.insert($0).inserted }
+    let own = videoComposition.overlays.flatMap(texts).map(\.fontRequest)
+    return (own + nested.flatMap(\.document.fontRequests)).filter { seen.insert($0).inserted }
   }
 
   /// The output's path as the document gives it. Nil if it gives none.
@@ -156,7 +160,7 @@ extension DocumentReader {
     var written = Document()
     _ = read(fields, DocumentKeys.version)
     written.schema = read(fields, DocumentKeys.schema)
-    let (assets, pictures) = assets(fields["assets"])
+    let (assets, pictures, nested) = assets(fields["assets"])
     let markers = markers(fields["markers"])
     let (tracks, subtitleTracks, writtenTracks) = tracks(fields["tracks"])
     let metadataTracks = metadataTracks
@@ -169,6 +173,7 @@ extension DocumentReader {
     checkThings()
     written.assets = Dictionary(assets.map { ($0.id, $0.path) }) { first, _ in first }
     written.pictures = Dictionary(pictures.map { ($0.id, $0.picture) }) { first, _ in first }
+    written.documents = Dictionary(nested.map { ($0.id, $0.written) }) { first, _ in first }
     written.markers = Dictionary(markers.map { ($0.name, $0.time) }) { first, _ in first }
     written.tracks = writtenTracks
     written.videoComposition = videoComposition.written
@@ -177,7 +182,7 @@ extension DocumentReader {
     written.export = export.written
     return ExaminedDocument(
       problems: problems.problems, written: written, assets: assets + fontFiles, pictures: pictures,
-      usedAssets: names.usedAssets,
+      nested: nested, usedAssets: names.usedAssets,
       markers: markers, tracks: tracks,
       subtitleTracks: subtitleTracks, metadataTracks: metadataTracks,
       usedMetadataTracks: Set(metadataUses.map(\.track)), timesAreKnown: timesAreKnown,

@@ -20,7 +20,7 @@ package struct JSONSyntaxError: Error {
 /// `duplicates`.
 package struct JSONReader {
   static let greatestByteCount = 4 << 20
-  static let greatestDepth = 32
+  static let greatestDepth = 64
 
   /// A key that occurs a second time, and where that is in bytes.
   package typealias Duplicate = (pointer: JSONPointer, offset: Int)

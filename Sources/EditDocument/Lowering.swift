@@ -47,6 +47,9 @@ struct Lowering {
   var film = MediaTimeRange(emptyAt: .zero)
   /// What of the media is not in the film, as warnings.
   var losses: [Problem] = []
+  /// The edits of the assets that are documents, and their warnings.
+  var nested: [AssetID: NestedEdit] = [:]
+  var nestedWarnings: [Problem] = []
   /// Captions of a film that is copied which are stored in another way in the output.
   var carriedCaptions: [Captions] = []
 
@@ -61,6 +64,7 @@ struct Lowering {
     scale = document.videoComposition.scale
     problems = document.problemList
     checkAssets(unreadable: unreadable)
+    lowerNested(unreadable: unreadable)
     describePictures()
     for entry in document.pictures { checkArea(of: entry.picture, at: entry.pointer.key(PictureKeys.size.name)) }
   }
@@ -107,7 +111,8 @@ struct Lowering {
       audioMix: audioMix, export: export)
     edit.captions = captions.isEmpty ? nil : captions
     edit.drawn = drawnAssets
-    let given = Set(document.compositors.flatMap { $0.compositor.metadata ?? [] })
+    edit.nested = nested.isEmpty ? nil : nested
+    let given = Set(document.ownCompositors.flatMap { $0.compositor.metadata ?? [] })
     if !given.isEmpty { edit.metadata = metadata.filter { given.contains($0.id) } }
     // A number of frames that does not fit an `Int` is too large as well.
     if (try? edit.frameCount) ?? .max > Int(Int32.max) {

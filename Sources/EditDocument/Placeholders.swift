@@ -18,7 +18,11 @@ struct Placeholder: Sendable {
       case .string(let text):
         if let placeholder = placeholder(in: text) { found.append(.init(text: placeholder, pointer: value.pointer)) }
       case .array(let items): for item in items { search(item) }
-      case .object(let members): for (key, member) in members where key != "parameters" { search(member) }
+      case .object(let members):
+        // A document that is an asset has placeholders of its own.
+        for (key, member) in members where key != "parameters" && !(key == "document" && member.isObject) {
+          search(member)
+        }
       case .null, .boolean, .number: break
       }
     }

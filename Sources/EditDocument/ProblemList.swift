@@ -22,6 +22,14 @@ struct ProblemList: Sendable {
     if seen.insert(problem).inserted { kept.append(problem) } else { count -= 1 }
   }
 
+  /// Adds a problem of another list.
+  mutating func add(_ problem: Problem) {
+    guard unknown.isEmpty || !unknown.contains(problem.pointer) else { return }
+    count += 1
+    guard kept.count < Self.limit else { return }
+    if seen.insert(problem).inserted { kept.append(problem) } else { count -= 1 }
+  }
+
   /// Adds a problem of a value's shape, which the JSON Schema of the value does not allow either.
   mutating func addShape(_ pointer: JSONPointer, _ message: @autoclosure () -> String) {
     shapeCount += 1

@@ -200,7 +200,8 @@ extension DocumentReader {
     if case .object(let members) = section.content { names = members.map(\.key) }
     var filling = TemplateFilling(declared, names: names)
     let filled = members.filter { $0.key != DocumentKeys.parameters.name }.map { key, value in
-      (key: key, value: filling.filled(value, &problems))
+      let isOfAssets = key == DocumentKeys.assets.name
+      return (key: key, value: isOfAssets ? filling.assets(value, &problems) : filling.filled(value, &problems))
     }
     for parameter in filling.unused {
       problems.add(parameter.pointer, "nothing in the document has {{\(parameter.name)}}")
@@ -226,6 +227,20 @@ private struct TemplateFilling {
   }
 
   var unused: [Template.Parameter] { names.filter { !used.contains($0) }.compactMap { parameters[$0] } }
+
+  /// `assets`, without what is in a document among them: that has parameters of its own.
+  mutating func assets(_ value: JSONValue, _ problems: inout ProblemList) -> JSONValue {
+    guard case .object(let assets) = value.content else { return filled(value, &problems) }
+    let filled = assets.map { id, asset -> (key: String, value: JSONValue) in
+      guard case .object(let members) = asset.content else { return (id, self.filled(asset, &problems)) }
+      let filled = members.map { key, member in
+        let isDocument = key == NestedKeys.document.name && member.isObject
+        return (key: key, value: isDocument ? member : self.filled(member, &problems))
+      }
+      return (id, JSONValue(content: .object(filled), pointer: asset.pointer, offset: asset.offset))
+    }
+    return JSONValue(content: .object(filled), pointer: value.pointer, offset: value.offset)
+  }
 
   mutating func filled(_ value: JSONValue, _ problems: inout ProblemList) -> JSONValue {
     switch value.content {
@@ -394,7 +409,7 @@ extension [UInt8] {
   }
 
   /// Where a string, a number or a word of JSON ends.
-  private func endOfScalar(at start: Int) -> Int {
+  func endOfScalar(at start: Int) -> Int {
     let quote = UInt8(ascii: "\"")
     guard self[start] == quote else {
       let ends = self[start...].firstIndex { byte in byte <= 0x20 || [0x2C, 0x5D, 0x7D].contains(byte) }

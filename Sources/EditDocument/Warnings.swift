@@ -38,11 +38,12 @@ extension Lowering {
     addUnseenCaptions(edit, to: &warnings)
     addUnalignedKeyframes(edit, to: &warnings)
     addPlaceholders(to: &warnings)
-    return warnings.problems + losses
+    return warnings.problems + losses + nestedWarnings
   }
 
   private func addUnusedAssets(to warnings: inout ProblemList) {
     let all = document.assets.map { ($0.id, $0.pointer) } + document.pictures.map { ($0.id, $0.pointer) }
+      + document.nested.map { ($0.id, $0.pointer) }
     for (id, pointer) in all where !document.usedAssets.contains(id) {
       warnings.add(pointer, "nothing uses '\(id.shortened)'")
     }

@@ -12,7 +12,7 @@ package struct AudioTask: Sendable, Hashable, Codable {
   /// The digests of the files that the mixes read, each once, in order of first appearance.
   package var digests: [String] {
     var seen: Set<String> = []
-    return mixes.flatMap(\.sources).map(\.digest).filter { seen.insert($0).inserted }
+    return mixes.flatMap(\.digests).filter { seen.insert($0).inserted }
   }
 
   /// The number of samples of each channel, added up over all mixes.
@@ -27,7 +27,8 @@ package struct AudioMixdown: Sendable, Hashable, Codable {
   /// Samples a second of each channel.
   package var sampleRate: Int
   package var channels: Int
-  /// The encodings that are made of the mix, at least one. All have its sample rate and its channels.
+  /// The encodings that are made of the mix, all with its sample rate and its channels: at least one, unless it is a
+  /// source of another mix.
   package var encoders: [AudioSettings]
   /// Samples of each channel: round(end · sampleRate) - round(start · sampleRate) for an output from `start` to `end`
   /// of the composition.
@@ -61,6 +62,9 @@ package struct AudioMixdown: Sendable, Hashable, Codable {
 }
 
 extension AudioMixdown {
+  /// The digests of the files that it reads.
+  fileprivate var digests: [String] { sources.flatMap { $0.nested?.digests ?? [$0.digest] } }
+
   /// Whether a sample depends on all that was heard before it, because the filters and the ducking of a track have a
   /// state. What has a state of its own in a clip, such as the clip's filters, begins with the clip.
   package var hasState: Bool {
@@ -164,7 +168,7 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
 
 /// One audio track of one asset.
 package struct PlannedAudioSource: Sendable, Hashable, Codable {
-  /// The SHA-256 of the file, in lower-case hexadecimal.
+  /// The SHA-256 of the file, in lower-case hexadecimal. Empty if it is `nested`.
   package var digest: String
   /// The stream's index in the file.
   package var track: Int
@@ -175,6 +179,8 @@ package struct PlannedAudioSource: Sendable, Hashable, Codable {
   /// The track's. Nil if there are none.
   package var discontinuities: [Discontinuity]?
   package var audio: AudioFormat
+  /// The mix of an edit that is the source, with the sample rate and the channels of `audio`. Nil: it is a file.
+  package var nested: AudioMixdown?
 
   package init(
     digest: String, track: Int, timebase: MediaTime, origin: Int64, discontinuities: [Discontinuity]? = nil,

@@ -7,8 +7,8 @@ extension VideoTask {
     var seen: Set<String> = []
     let ofOverlays = overlays.flatMap { $0.filters ?? [] }
     let ofSpans = spans.flatMap { $0.filters ?? [] }
-    return (ofClips + ofOverlays + ofSpans + (filters ?? [])).compactMap(\.table)
-      .filter { seen.insert($0).inserted }
+    let own = (ofClips + ofOverlays + ofSpans + (filters ?? [])).compactMap(\.table)
+    return (own + nested.flatMap(\.tableDigests)).filter { seen.insert($0).inserted }
   }
 
   /// The digests of the task's inputs that are no sources: fonts and look-up tables. They follow those of the sources.

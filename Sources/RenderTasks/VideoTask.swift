@@ -40,7 +40,9 @@ package struct VideoTask: Sendable, Hashable, Codable {
 
 extension VideoTask {
   /// The digests of the sources' files, in the order of the sources.
-  package var sourceDigests: [String] { sources.filter { $0.video.drawn == nil }.map(\.digest) }
+  package var sourceDigests: [String] {
+    sources.flatMap { source in source.nested?.task.sourceDigests ?? (source.video.drawn == nil ? [source.digest] : []) }
+  }
 
   /// The digests of the font files that the texts need, each once, in order of first appearance. They are inputs of the
   /// task, after those of the sources.
@@ -49,7 +51,8 @@ extension VideoTask {
     let ofTexts = overlays.flatMap { overlay -> [PlannedFont] in
       if case .text(_, let fonts) = overlay.content { fonts.fonts } else { [] }
     }
-    return (ofTexts + (captions ?? []).flatMap(\.fonts)).map(\.digest).filter { seen.insert($0).inserted }
+    let own = (ofTexts + (captions ?? []).flatMap(\.fonts)).map(\.digest)
+    return (own + nested.flatMap(\.fontDigests)).filter { seen.insert($0).inserted }
   }
 }
 
@@ -178,7 +181,8 @@ package struct PlannedMask: Sendable, Hashable, Codable {
 
 /// One track of one asset, and where to start decoding it. A track that several clips use has a source for each clip.
 package struct PlannedSource: Sendable, Hashable, Codable {
-  /// The SHA-256 of the file, in lower-case hexadecimal. Empty if `video` describes a picture that is not stored.
+  /// The SHA-256 of the file, in lower-case hexadecimal. Empty if it is no file: if `video` describes a picture that is
+  /// drawn, or if it is `nested`.
   package var digest: String
   /// The stream's index in the file.
   package var track: Int
@@ -202,6 +206,8 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   package var deinterlacing: PlannedDeinterlacing?
   /// How colours of pictures with alpha are stored. Nil: straight.
   package var alpha: AlphaMode?
+  /// Nil: the pictures are not those of an edit.
+  package var nested: NestedPictures?
 
   package init(
     digest: String, track: Int, codec: String, timebase: MediaTime, origin: Int64,

@@ -17,6 +17,13 @@ final class DamageLog: Sendable {
   }
 
   private let state = Mutex(State())
+  /// What is added is added to this one. Nil: it is kept here.
+  private let whole: DamageLog?
+
+  init() { whole = nil }
+
+  /// The damage of a part that has times of its own: what is added is shown at the time of the whole.
+  init(within whole: DamageLog) { self.whole = whole }
 
   /// What was added up to now.
   var damage: ShownDamage { state.withLock { $0.counter.damage } }
@@ -26,6 +33,7 @@ final class DamageLog: Sendable {
 
   /// Sets the time of the output, in seconds, that what is added from now on is shown at.
   func move(to output: Double) {
+    if whole != nil { return }
     state.withLock { state in
       state.output = output
       state.isShown = false
@@ -44,6 +52,7 @@ final class DamageLog: Sendable {
 
   /// - Parameter source: On the asset's timeline, in seconds.
   func add(source: Double, digest: String, track: Int, type: MediaType) {
+    if let whole { return whole.add(source: source, digest: digest, track: track, type: type) }
     state.withLock { state in
       guard !state.leavesOut else { return }
       state.isShown = true

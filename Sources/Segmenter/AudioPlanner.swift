@@ -43,7 +43,7 @@ struct AudioPlanner {
     var duckings: [(place: Int, ducking: Ducking)] = []
     let keys = Set(mix.ducking.values.map(\.under))
     for track in edit.composition.tracks where track.type == .audio && !track.clips.isEmpty {
-      let clips = try self.clips(of: track, in: range, &used)
+      let clips = try self.clips(of: track, in: range, encoder.sampleRate, &used)
       let id = mix.lanes[track.id] ?? track.id
       // The lanes of a track that nothing changes as a whole are tracks of their own.
       let isWhole = mix.filters[id] != nil || mix.ducking[id] != nil || keys.contains(id)
@@ -81,7 +81,7 @@ struct AudioPlanner {
   }
 
   private func clips(
-    of track: CompositionTrack, in range: MediaTimeRange, _ used: inout Sources
+    of track: CompositionTrack, in range: MediaTimeRange, _ sampleRate: Int, _ used: inout Sources
   ) throws(PlanError) -> [PlannedAudioClip] {
     var clips: [PlannedAudioClip] = []
     for clip in track.clips where clip.target.start < range.end && range.start < clip.target.end {
@@ -89,9 +89,13 @@ struct AudioPlanner {
       guard let audio = description.audio else {
         throw PlanError(.noTrack(asset: clip.asset, index: clip.sourceTrack), "the audio of '\(clip.asset)'")
       }
-      let source = PlannedAudioSource(
+      var source = PlannedAudioSource(
         digest: asset.digest, track: description.index, timebase: description.timebase, origin: description.origin,
         discontinuities: description.discontinuities, audio: audio)
+      if let mix = try nested(clip.asset, audio, sampleRate: sampleRate) {
+        (source.audio.sampleRate, source.nested) = (sampleRate, mix)
+        source.timebase = MediaTime(value: 1, timescale: Int32(clamping: sampleRate))
+      }
       let keepsSpeed = clip.retiming?.speed == nil && clip.source.duration == clip.target.duration
       var planned = PlannedAudioClip(
         source: used.index(of: source), sourceRange: clip.source, targetRange: clip.target,
@@ -103,5 +107,15 @@ struct AudioPlanner {
       clips.append(planned)
     }
     return clips
+  }
+
+  /// The mix of an asset that is an edit: of its whole film, with its own channels and the sample rate of the mix that
+  /// plays it. Nil: it is no edit.
+  private func nested(_ id: AssetID, _ audio: AudioFormat, sampleRate: Int) throws(PlanError) -> AudioMixdown? {
+    guard let (nested, own) = sources.nested(id) else { return nil }
+    var mix = try AudioPlanner(edit: nested.edit, sources: own).mixdown(
+      AudioSettings(codec: .pcm, bitRate: nil, sampleRate: sampleRate, channels: audio.channels))
+    (mix.encoders, mix.loudness) = ([], nil)
+    return mix
   }
 }

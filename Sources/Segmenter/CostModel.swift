@@ -10,6 +10,18 @@ struct CostModel {
   let sources: SourceLookup
   /// The filters of the whole film.
   var filters: [Filter<RampList>]?
+  /// The work for a frame of the assets that are edits, as far as it was asked for.
+  private let nested = NestedCosts()
+
+  init(
+    format: VideoTaskFormat, renditions: [VideoRendition], sources: SourceLookup, filters: [Filter<RampList>]? = nil
+  ) {
+    (self.format, self.renditions, self.sources, self.filters) = (format, renditions, sources, filters)
+  }
+
+  private final class NestedCosts {
+    var perFrame: [AssetID: Double] = [:]
+  }
 
   /// The work for a pixel of the source.
   private static let decode = 0.08
@@ -41,7 +53,8 @@ struct CostModel {
         for (_, decoded) in clip.decoded {
           let video = try sources.video(of: decoded).format
           guard !video.isStill else { continue }
-          cost += pixels(video.size) * CostModel.decode * (try speed(of: decoded))
+          let picture = try madeFrame(of: decoded.asset) ?? pixels(video.size) * CostModel.decode
+          cost += picture * (try speed(of: decoded))
         }
         cost += try drawing(clip)
       }
@@ -50,6 +63,26 @@ struct CostModel {
     for case .transition(let transition) in span.layers { cost += outputPixels * transition.style.kind.cost }
     for layer in span.layers where layer.isCustom { cost += outputPixels * CostModel.compositor }
     return cost + Double(max(0, span.layers.count - 1)) * outputPixels * CostModel.blend
+  }
+
+  /// To make a frame of an asset that is an edit, on average. Nil: it is no edit.
+  private func madeFrame(of id: AssetID) throws(PlanError) -> Double? {
+    if let known = nested.perFrame[id] { return known }
+    guard let (nested, own) = sources.nested(id) else { return nil }
+    let edit = nested.edit
+    var format = format
+    (format.size, format.frameDuration) = (edit.videoComposition.renderSize, edit.videoComposition.frameDuration)
+    let (start, count) = try mapErrors(to: PlanError.time("the length of '\(id)'")) { () throws(TimeError) in
+      (try edit.exportedRange.start, try edit.frameCount)
+    }
+    let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: count, start: start)
+    let costs = CostModel(format: format, renditions: [], sources: own, filters: edit.videoComposition.filters)
+    let whole = try CumulativeCost(
+      timeline: Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: own)),
+      overlays: edit.videoComposition.overlays, costs: costs)
+    let mean = whole.cost(before: count) / Double(max(1, count)) * (nested.isTransparent ? 2 : 1)
+    self.nested.perFrame[id] = mean
+    return mean
   }
 
   /// To fit, filter, place and mask a picture. A still picture that stands still is made once.
@@ -75,7 +108,7 @@ struct CostModel {
   }
 
   /// To draw an overlay in one frame.
-  func frame(of overlay: Overlay) -> Double {
+  func frame(of overlay: Overlay) throws(PlanError) -> Double {
     let outputPixels = pixels(format.size)
     var (own, shown) = (0.0, outputPixels * CostModel.textShare)
     var (asset, width, height, isMoving) = (AssetID?.none, Int?.none, Int?.none, false)
@@ -92,7 +125,10 @@ struct CostModel {
     }
     shown = min(shown, outputPixels)
     var cost = shown * CostModel.blend
-    if isMoving { cost += own * CostModel.decode + shown * CostModel.place }
+    if isMoving {
+      let made = try asset.flatMap { id throws(PlanError) in try madeFrame(of: id) }
+      cost += (made ?? own * CostModel.decode) + shown * CostModel.place
+    }
     let isPosed = overlay.geometry?.isConstant(from: overlay.over.start) == false
     if !isMoving, isPosed { cost += shown * CostModel.place }
     let changes = overlay.filters?.contains { $0.changes } == true
@@ -174,7 +210,7 @@ struct CumulativeCost {
       let frames = try mapErrors(to: PlanError.time("the overlay over \(overlay.over)")) { () throws(TimeError) in
         try timeline.grid.frames(in: overlay.over)
       }
-      let cost = costs.frame(of: overlay)
+      let cost = try costs.frame(of: overlay)
       changes[frames.lowerBound, default: 0] += cost
       changes[frames.upperBound, default: 0] -= cost
     }

@@ -8,14 +8,46 @@ enum DescribedDamage {
 
   static func shown(by edit: Edit, sources: SourceLookup) throws(PlanError) -> ShownDamage {
     var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
+    for frame in try frames(of: edit, sources: sources) {
+      counter.add(
+        .init(source: frame.source, output: frame.output), digest: frame.digest, track: frame.track, type: .video)
+    }
+    return counter.damage
+  }
+
+  private struct DamagedFrame {
+    /// On the asset's timeline, in seconds.
+    var source: Double
+    /// From the start of the film, in seconds.
+    var output: Double
+    var digest: String
+    var track: Int
+  }
+
+  /// In the order of the clips that show them. Those of an edit that is an asset come again with each of its clips.
+  private static func frames(of edit: Edit, sources: SourceLookup) throws(PlanError) -> [DamagedFrame] {
+    var found: [DamagedFrame] = []
     let film = try mapErrors(to: PlanError.time("the film's start")) { () throws(TimeError) in try edit.exportedRange }
     var clips = edit.composition.tracks.filter { $0.type == .video }.flatMap(\.clips).map { ($0, over: $0.target) }
     clips += try edit.movingOverlays
     for (clip, over) in clips.sorted(by: { $0.over.start < $1.over.start }) {
       let (asset, track, video) = try sources.video(of: clip)
-      guard let damaged = video.damagedFrames else { continue }
       let (start, end) = (max(over.start, film.start), min(over.end, film.end))
       guard start < end else { continue }
+      if let (nested, own) = sources.nested(clip.asset) {
+        let inner = try frames(of: nested.edit, sources: own)
+        try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
+          () throws(TimeError) in
+          for var frame in inner.prefix(mostTimes) {
+            let place = try clip.place(of: frame.output)
+            guard start.approximateSeconds <= place, place < end.approximateSeconds else { continue }
+            frame.output = place - film.start.approximateSeconds
+            found.append(frame)
+          }
+        }
+        continue
+      }
+      guard let damaged = video.damagedFrames else { continue }
       try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
         () throws(TimeError) in
         let shown = try clip.frames(from: start, to: end, of: track, video)
@@ -28,13 +60,14 @@ enum DescribedDamage {
         for (time, first) in times {
           let place = try first.map { tick throws(TimeError) in try clip.place(of: track.seconds(of: tick)) }
           let output = min(max(place ?? 0, start.approximateSeconds), end.approximateSeconds)
-          counter.add(
-            .init(source: track.seconds(of: time), output: output - film.start.approximateSeconds),
-            digest: asset.digest, track: track.index, type: .video)
+          found.append(
+            DamagedFrame(
+              source: track.seconds(of: time), output: output - film.start.approximateSeconds, digest: asset.digest,
+              track: track.index))
         }
       }
     }
-    return counter.damage
+    return found
   }
 }
 

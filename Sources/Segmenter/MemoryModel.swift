@@ -25,10 +25,23 @@ enum MemoryModel {
       let pixel = bytesPerPixel(encoder.pixelFormat) + (encoder.pixelFormat.bitDepth > 8 ? 2 : 1)
       bytes += Double(held) * pixels(rendition.size) * pixel
     }
+    return Int64(bytes + decoded(of: task))
+  }
+
+  /// What the sources of a task take.
+  private static func decoded(of task: VideoTask) -> Double {
     // Those of one cut are decoded at the same time, those of the next one later.
-    let sources = task.sources.map { pixels($0.video.size) * ($0.video.isStill ? 1 : decodedFrames) }
-    bytes += sources.sorted().suffix(2).reduce(0, +) * 1.5
-    return Int64(bytes)
+    let sources = task.sources.map { source in
+      source.nested.map(made(of:)) ?? pixels(source.video.size) * (source.video.isStill ? 1 : decodedFrames) * 1.5
+    }
+    return sources.sorted().suffix(2).reduce(0, +)
+  }
+
+  /// What making the frames of an edit that is a source takes.
+  private static func made(of pictures: NestedPictures) -> Double {
+    let format = pictures.task.format
+    let own = decoded(of: pictures.task) + Double(madeFrames) * pixels(format.size) * bytesPerPixel(format.pixelFormat)
+    return pictures.isTransparent == true ? 2 * own : own
   }
 
   private static func pixels(_ size: PixelSize) -> Double { Double(size.width) * Double(size.height) }

@@ -40,7 +40,7 @@ struct SegmentBuilder {
     let clock = try mapErrors(to: PlanError.time("frame \(frames.lowerBound)")) { () throws(TimeError) in
       try SegmentClock(frames: frames, grid: timeline.grid)
     }
-    var used = SegmentSources(lookup: sources, frames: frames)
+    var used = SegmentSources(lookup: sources, nested: NestedPlanner(format: format, fonts: fonts), frames: frames)
     var spans: [Span] = []
     for span in timeline.spans(in: frames) {
       let shown = span.frames.clamped(to: frames)

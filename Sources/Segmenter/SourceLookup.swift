@@ -4,10 +4,23 @@ import RenderTasks
 /// Finds the track of the file that a clip shows.
 struct SourceLookup {
   let assets: [AssetID: PlannedAsset]
+  /// The assets that are edits.
+  private let nested: [AssetID: NestedEdit]
 
-  /// Those of an edit: its files, and the pictures that are drawn.
+  /// Those of an edit: its files, the pictures that are drawn, and the edits.
   init(_ edit: Edit, _ files: [AssetID: PlannedAsset]) {
-    assets = files.merging((edit.drawn ?? [:]).mapValues { PlannedAsset(description: $0, digest: "") }) { $1 }
+    nested = edit.nested ?? [:]
+    let descriptions = (edit.drawn ?? [:]).merging(nested.mapValues(\.description)) { $1 }
+    assets = files.merging(descriptions.mapValues { PlannedAsset(description: $0, digest: "") }) { $1 }
+  }
+
+  /// An asset that is an edit, with the lookup of its own assets. Nil: it is no edit.
+  func nested(_ id: AssetID) -> (edit: NestedEdit, sources: SourceLookup)? {
+    nested[id].map { edit in
+      let prefix = "\(id)/"
+      let own = assets.filter { $0.key.hasPrefix(prefix) }.map { (String($0.key.dropFirst(prefix.count)), $0.value) }
+      return (edit, SourceLookup(edit.edit, Dictionary(own) { first, _ in first }))
+    }
   }
 
   /// The digest of an asset's file. Empty for an asset without a description, which lowering refuses.
@@ -142,13 +155,16 @@ struct SegmentSources {
   }
 
   let lookup: SourceLookup
+  /// Plans the pictures of assets that are edits.
+  private let nested: NestedPlanner
   /// The film's frames that are in the segment.
   private let frames: Range<Int>
   private(set) var sources: [PlannedSource] = []
   private var indices: [Key: Int] = [:]
 
-  init(lookup: SourceLookup, frames: Range<Int>) {
+  init(lookup: SourceLookup, nested: NestedPlanner, frames: Range<Int>) {
     self.lookup = lookup
+    self.nested = nested
     self.frames = frames
   }
 
@@ -161,10 +177,25 @@ struct SegmentSources {
       asset: clip.asset, track: clip.sourceTrack,
       clip: video.isStill ? nil : ClipKey(track: track, start: clip.target.start), alpha: clip.alpha)
     if let index = indices[key] { return index }
-    let (start, end) = try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at frame \(frame)")) {
-      () throws(TimeError) in
+    func error() -> (TimeError) -> PlanError {
+      PlanError.time("the clip of '\(clip.asset)' at frame \(frame)")
+    }
+    let (earliest, latest) = try mapErrors(to: error()) { () throws(TimeError) in
       let last = max(frame, try grid.frames(in: clip.target).clamped(to: frames).last ?? frame)
-      let (earliest, latest) = clip.retiming.isReversed ? (last, frame) : (frame, last)
+      return clip.retiming.isReversed ? (last, frame) : (frame, last)
+    }
+    if lookup.nested(clip.asset) != nil {
+      let shown = try mapErrors(to: error()) { () throws(TimeError) in
+        (
+          first: try lookup.shownFrame(of: clip, track: description, format: video, at: grid.time(of: earliest)),
+          last: try lookup.shownFrame(of: clip, track: description, format: video, at: grid.time(of: latest))
+        )
+      }
+      let index = add(key, asset: asset, track: description, video: video, decodeFrom: nil, starts: nil)
+      try nest(clip.asset, (shown.first ?? 0)...(shown.last ?? 0), at: index)
+      return index
+    }
+    let (start, end) = try mapErrors(to: error()) { () throws(TimeError) in
       return (
         try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: earliest)),
         try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: latest))
@@ -210,12 +241,35 @@ struct SegmentSources {
       asset: overlay.asset, track: track.index, overlay: OverlayKey(video: overlay, start: start, shown: shown),
       alpha: alpha)
     if let index = indices[key] { return index }
-    let (first, last) = try mapErrors(to: PlanError.time("the overlay of '\(overlay.asset)' at \(start)")) {
-      () throws(TimeError) in
+    func error() -> (TimeError) -> PlanError {
+      PlanError.time("the overlay of '\(overlay.asset)' at \(start)")
+    }
+    if lookup.nested(overlay.asset) != nil {
+      func frame(at time: Rational) throws(PlanError) -> Int64 {
+        let tick = try mapErrors(to: error()) { () throws(TimeError) in
+          try StoredTime.lastTick(dueAt: time, timebase: track.timebase, origin: track.origin, isRounded: false)
+        }
+        return video.frames.last(atOrBefore: tick) ?? 0
+      }
+      let shown = try frame(at: from)...frame(at: through)
+      let index = add(key, asset: asset, track: track, video: video, decodeFrom: nil, starts: nil)
+      try nest(overlay.asset, shown, at: index)
+      return index
+    }
+    let (first, last) = try mapErrors(to: error()) { () throws(TimeError) in
       (try SourceLookup.keyframe(at: from, track, video), try SourceLookup.keyframe(at: through, track, video))
     }
     let starts = max(0, (first ?? -1) - Keyframe.neededBefore)..<((last ?? -1) + 2)
     return add(key, asset: asset, track: track, video: video, decodeFrom: first, starts: starts)
+  }
+
+  /// Gives a source the pictures of an edit.
+  /// - Parameter shown: The frames of its film that are shown.
+  private mutating func nest(_ id: AssetID, _ shown: ClosedRange<Int64>, at index: Int) throws(PlanError) {
+    guard let pictures = try nested.pictures(of: id, shown, in: lookup) else { return }
+    sources[index].video = nested.format(of: pictures, sources[index].video)
+    if pictures.isTransparent == true { sources[index].alpha = .premultiplied }
+    sources[index].nested = pictures
   }
 
   /// - Parameters:

@@ -36,6 +36,7 @@ enum DocumentReference {
       name: "pictureOverlay", keys: [OverlayKeys.image, OverlayKeys.video, OverlayKeys.use] + OverlayKeys.ofPictures),
     Section(name: "shapeOverlay", keys: OverlayKeys.ofShapes.filter { $0.name != "crop" }),
     Section(name: "picture", keys: PictureKeys.table.keys),
+    Section(name: "nested", keys: NestedKeys.table.keys),
     Section(name: "gradient", keys: GradientKeys.table.keys),
     Section(name: "gradientStop", keys: GradientStopKeys.table.keys),
     Section(name: "textOverlay", keys: OverlayKeys.ofTexts),

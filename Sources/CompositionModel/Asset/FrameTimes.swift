@@ -86,6 +86,11 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     }
   }
 
+  /// `count` times from 0 on, a tick from each to the next.
+  package init(count: Int) {
+    runs = count > 0 ? [Run(start: 0, step: count > 1 ? 1 : 0, count: count)] : []
+  }
+
   /// The number of frames.
   public var count: Int { runs.reduce(0) { $0 + $1.count } }
   public var first: Int64? { runs.first?.start }

@@ -36,10 +36,17 @@ extension Problem: CustomStringConvertible {
   ///   - document: the name of the document. Nil: it is not printed.
   ///   - kind: such as `warning`.
   package func text(in document: String?, kind: String? = nil) -> String {
-    var place = document ?? ""
-    // The message of what is not JSON has its place.
-    if let line, let column, !pointer.isEmpty { place += (place.isEmpty ? "" : ":") + "\(line):\(column)" }
+    let place = place(in: document ?? "")
     return [place, kind ?? "", pointer, message].filter { !$0.isEmpty }.joined(separator: ": ")
+  }
+}
+
+extension Problem {
+  /// Such as `edit.json:12:7`, as far as the place is known.
+  package func place(in document: String) -> String {
+    // The message of what is not JSON has its place.
+    guard let line, let column, !pointer.isEmpty else { return document }
+    return document + (document.isEmpty ? "" : ":") + "\(line):\(column)"
   }
 }
 

@@ -36,6 +36,13 @@ package final class Frame {
     Frame(owning: try allocated(av_frame_clone(pointer), "sharing a frame"))
   }
 
+  /// A frame on the same planes with another timestamp.
+  package func at(_ pts: Int64) throws(MediaError) -> Frame {
+    let frame = try reference()
+    frame.pts = pts
+    return frame
+  }
+
   /// This frame, or one on the same planes whose format does not name the range of its samples: `yuv420p` with a tag
   /// for `yuvj420p`.
   package func withRangeTagged() throws(MediaError) -> Frame {

@@ -42,6 +42,12 @@ protocol SampleSource: AnyObject {
   func read(at position: Int64, into block: SampleBlock, _ range: SampleRange) throws(RenderError)
 }
 
+/// A source that clips read one after the other.
+protocol SharedSource: SampleSource {
+  /// Whether this position is read without beginning again: samples before it are made and dropped.
+  func isNear(_ position: Int64) -> Bool
+}
+
 /// A part of a block.
 struct SampleRange {
   var start: Int
@@ -65,7 +71,7 @@ final class CopiedStream: SampleStream {
 }
 
 /// A track of a file as continuous samples: silence if the file has none.
-final class DecodedTrack: SampleSource {
+final class DecodedTrack: SharedSource {
   /// How many samples before the last one read are kept. A clip that continues where another ended starts a little
   /// earlier, to fill its filters, and can then be read without a seek.
   private static let history: Int64 = 16384

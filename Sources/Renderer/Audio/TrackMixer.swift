@@ -147,7 +147,7 @@ extension PlannedAudioClip {
 final class ClipOpener {
   struct OpenClip {
     let stream: any SampleStream
-    fileprivate let track: DecodedTrack
+    fileprivate let track: any SharedSource
     fileprivate let source: Int
   }
 
@@ -156,7 +156,7 @@ final class ClipOpener {
   private let liveness: Liveness?
   private let damage: DamageLog?
   /// Tracks that no clip uses, the latest last. The next clip often continues where one ended.
-  private var idle: [(source: Int, track: DecodedTrack)] = []
+  private var idle: [(source: Int, track: any SharedSource)] = []
   private static let maximumIdle = 8
 
   /// - Parameters:
@@ -285,7 +285,7 @@ final class ClipOpener {
   ///   Nil: it is not known.
   private func track(
     _ source: Int, _ planned: PlannedAudioSource, near time: Rational?
-  ) throws(RenderError) -> DecodedTrack {
+  ) throws(RenderError) -> any SharedSource {
     if let time {
       let start = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
         Int64(clamping: try (time * Rational(planned.audio.sampleRate)).floor)
@@ -293,6 +293,9 @@ final class ClipOpener {
       if let index = idle.lastIndex(where: { $0.source == source && $0.track.isNear(start) }) {
         return idle.remove(at: index).track
       }
+    }
+    if let nested = planned.nested {
+      return NestedMix(nested, opening: ClipOpener(nested, inputs: inputs, liveness: liveness, damage: damage))
     }
     guard let input = inputs[planned.digest] else {
       throw RenderError(.task, "source \(source), \(planned.digest), is not among the task's inputs")

@@ -2,6 +2,12 @@ import CompositionModel
 import Media
 import RenderTasks
 
+/// The frames of an edit that is a source.
+protocol NestedFrameSource: AnyObject {
+  /// The frame with a timestamp, or the nearest that there is. What is the same picture has the same timestamp.
+  func frame(at tick: Int64) throws(RenderError) -> Frame
+}
+
 /// The frames of one planned source by time. The file is opened with the first request, and closed with the last
 /// reference.
 ///
@@ -9,8 +15,10 @@ import RenderTasks
 /// cursor's position opens a new one.
 final class SourceStream {
   private let source: PlannedSource
-  /// Nil: the only frame is there.
+  /// Nil: nothing of it is stored.
   private let input: (any ByteSource)?
+  /// Nil: it is no edit.
+  private let nested: (any NestedFrameSource)?
   private let liveness: Liveness?
   /// How many layers may show the source at once.
   private let capacity: Int
@@ -39,11 +47,18 @@ final class SourceStream {
     self.source = source
     self.input = input
     self.capacity = max(1, capacity)
+    nested = nil
   }
 
   /// A picture that is not stored.
   init(_ source: PlannedSource, drawn: Frame) {
     (self.source, still, input, liveness, capacity, leavesOut) = (source, drawn, nil, nil, 1, false)
+    nested = nil
+  }
+
+  /// The pictures of an edit.
+  init(_ source: PlannedSource, nested: any NestedFrameSource) {
+    (self.source, self.nested, input, liveness, capacity, leavesOut) = (source, nested, nil, nil, 1, false)
   }
 
   /// The frame shown at a time of the asset; for a still, its only one.
@@ -51,6 +66,7 @@ final class SourceStream {
   func frame(at time: Rational, isReversed: Bool = false) throws(RenderError) -> Frame {
     if source.video.isStill { return try onlyFrame() }
     let tick = try source.tick(at: time, isBefore: isReversed)
+    if let nested { return try nested.frame(at: tick) }
     guard isReversed else { return try frame(atTick: tick) }
     let input = try stored
     let reversed = self.reversed ?? ReversedFrames(source, input: input, liveness: liveness)
@@ -63,6 +79,7 @@ final class SourceStream {
   /// The last frame at or before a stored timestamp, or the first; for a still, its only one.
   func frame(atTick tick: Int64) throws(RenderError) -> Frame {
     if source.video.isStill { return try onlyFrame() }
+    if let nested { return try nested.frame(at: tick) }
     let nearest = cursors.indices.filter { cursors[$0].canReach(tick) }
       .max { cursors[$0].current.pts < cursors[$1].current.pts }
     let cursor: SourceCursor
@@ -93,6 +110,7 @@ final class SourceStream {
   /// The picture of a still, or the first frame of any other source. The decoder is closed at once.
   func onlyFrame() throws(RenderError) -> Frame {
     if let still { return still }
+    if let nested { return try nested.frame(at: .min) }
     let frame = try SourceCursor(source, input: stored, at: .min, leavesOut: false, liveness).current
     still = frame
     damage = frame.isDamaged ? frame.pts : nil
@@ -178,12 +196,15 @@ private final class SourceCursor {
 extension PlannedSource {
   /// Whether a decoder of this source has the pictures of another one too.
   func isOfSameTrack(as other: PlannedSource) -> Bool {
-    digest == other.digest && track == other.track && codec == other.codec && timebase == other.timebase
+    nested == nil && digest == other.digest && track == other.track && codec == other.codec && timebase == other.timebase
       && discontinuities == other.discontinuities && deinterlacing == other.deinterlacing && !video.isStill
   }
 
   /// The source's name in messages. A task has no other name for its media than their digests.
-  var title: String { video.drawn == nil ? "media \(digest.prefix(12)) track \(track)" : "a picture that is drawn" }
+  var title: String {
+    if nested != nil { return "a document that is an asset" }
+    return video.drawn == nil ? "media \(digest.prefix(12)) track \(track)" : "a picture that is drawn"
+  }
 
   /// A stored timestamp on the asset's timeline, in seconds.
   func seconds(of tick: Int64) -> Double { Double(tick &- origin) * timebase.approximateSeconds }

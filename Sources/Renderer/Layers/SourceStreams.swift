@@ -10,6 +10,8 @@ final class SourceStreams {
   private let task: VideoTask
   private let inputs: [String: any ByteSource]
   private let liveness: Liveness?
+  /// Makes the frames of sources that are edits.
+  private let nesting: (NestedPictures) throws(RenderError) -> any NestedFrameSource
   /// The last span that shows each source, by index in `task.sources`.
   private let lastSpan: [Int: Int]
   /// By index in `task.sources`.
@@ -18,9 +20,14 @@ final class SourceStreams {
   /// `task.sources`.
   private var ended: [Int: SourceStream] = [:]
 
-  /// - Parameter liveness: Advanced with every picture that is decoded.
-  init(_ task: VideoTask, inputs: [String: any ByteSource], liveness: Liveness?) {
-    (self.task, self.inputs, self.liveness) = (task, inputs, liveness)
+  /// - Parameters:
+  ///   - liveness: Advanced with every picture that is decoded.
+  ///   - nesting: Makes the frames of sources that are edits.
+  init(
+    _ task: VideoTask, inputs: [String: any ByteSource], liveness: Liveness?,
+    nesting: @escaping (NestedPictures) throws(RenderError) -> any NestedFrameSource
+  ) {
+    (self.task, self.inputs, self.liveness, self.nesting) = (task, inputs, liveness, nesting)
     var lastSpan: [Int: Int] = [:]
     for (index, span) in task.spans.enumerated() {
       for clip in span.clips {
@@ -40,8 +47,8 @@ final class SourceStreams {
         span.clips.count { $0.source == index } + span.clips.count { $0.mask?.source == index }
       }.max() ?? 1
     let stream: SourceStream
-    if let drawn = try drawn(source) {
-      stream = drawn
+    if let made = try made(source) {
+      stream = made
     } else {
       stream = SourceStream(
         source, input: try input(source), capacity: uses, after: takeEnded(source), liveness: liveness)
@@ -53,12 +60,13 @@ final class SourceStreams {
 
   /// A stream that the caller keeps, of a source that one layer shows.
   func single(_ source: PlannedSource) throws(RenderError) -> SourceStream {
-    if let drawn = try drawn(source) { return drawn }
+    if let made = try made(source) { return made }
     return SourceStream(source, input: try input(source), capacity: 1, liveness: liveness)
   }
 
   /// Nil: the pictures are stored.
-  private func drawn(_ source: PlannedSource) throws(RenderError) -> SourceStream? {
+  private func made(_ source: PlannedSource) throws(RenderError) -> SourceStream? {
+    if let nested = source.nested { return SourceStream(source, nested: try nesting(nested)) }
     guard let painter = PicturePainter(source.video) else { return nil }
     let frame = source.video.hasAlpha ? try painter.placeholder() : try painter.frame(source.video.size, task.format)
     return SourceStream(source, drawn: frame)

@@ -89,7 +89,8 @@ package final class FrameMaker {
   ) throws(RenderError) {
     self.liveness = liveness
     self.damage = damage
-    for source in task.sources where source.video.drawn == nil && inputs[source.digest] == nil {
+    for source in task.sources
+    where source.video.drawn == nil && source.nested == nil && inputs[source.digest] == nil {
       throw RenderError(.task, "\(source.title) is not among the task's inputs")
     }
     self.task = task
@@ -100,7 +101,9 @@ package final class FrameMaker {
     compositor = Compositor(format: task.format)
     filters = FilterChain(task.format, tables: ColourTables(inputs))
     sides = SideChanger(task.format, filters)
-    sources = SourceStreams(task, inputs: inputs, liveness: liveness)
+    sources = SourceStreams(task, inputs: inputs, liveness: liveness) { pictures throws(RenderError) in
+      NestedFrames(pictures, inputs: inputs, compositors: compositors, liveness: liveness, damage: damage)
+    }
     for captions in task.captions ?? [] {
       captionPainters.append(try CaptionPainter(captions, format: task.format, inputs: inputs))
     }

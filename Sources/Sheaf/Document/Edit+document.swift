@@ -22,7 +22,7 @@ extension Edit {
   /// Without the scale of the video composition.
   private func written() throws(DocumentError) -> Document {
     var document = unconverted
-    (document.assets, document.pictures) = (assets, pictures)
+    (document.assets, document.pictures, document.documents) = (assets, pictures, documents)
     document.tracks += try below("/tracks") { () throws(DocumentError) in
       try Sheaf.written(composition.tracks) { (track) throws(DocumentError) in .media(try track.written()) }
     }
@@ -57,12 +57,16 @@ extension Edit {
   ///   alone.
   public init(_ document: Document, assets descriptions: [AssetID: AssetDescription]) {
     self.init()
-    (assets, pictures) = (document.assets, document.pictures)
+    (assets, pictures, documents) = (document.assets, document.pictures, document.documents)
     unconverted.schema = document.schema
     unconverted.markers = document.markers
     let frame = document.videoComposition.renderSize ?? frameForPictures
     let drawn = pictures.mapValues { AssetDescription($0, film: frame) }
-    read(document.tracks, descriptions.merging(drawn) { $1 })
+    // Clips of one that is not described here stay as they are written.
+    let nested = documents.compactMap { id, nested in
+      (try? nested.description(assets: descriptions.ofDocument(id))).map { (id, $0) }
+    }
+    read(document.tracks, descriptions.merging(drawn) { $1 }.merging(nested) { $1 })
     if let mix = AudioMix(document.audioMix) { audioMix = mix } else { unconverted.audioMix = document.audioMix }
     if let video = VideoComposition(document.videoComposition, fonts: Set(document.assets.keys)) {
       videoComposition = video

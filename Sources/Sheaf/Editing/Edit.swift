@@ -16,11 +16,15 @@ public struct Edit: Sendable, Hashable {
 
   /// A picture that is described and not stored: a colour, a gradient or a shape.
   public typealias Picture = CompositionModel.DrawnPicture
+  /// An edit as an asset of another one.
+  public typealias NestedDocument = Document.Nested
 
   /// The path of each file by the name that clips and overlays refer to.
   public var assets: [AssetID: String]
   /// Pictures that are drawn, by the names that clips and overlays refer to. They differ from those of files.
   public var pictures: [AssetID: Picture] = [:]
+  /// Edits that are assets of this one, as documents, by the names that clips and overlays refer to.
+  public var documents: [AssetID: NestedDocument] = [:]
   public var composition: Composition
   public var audioMix: AudioMix
   public var videoComposition: VideoComposition
@@ -71,6 +75,30 @@ public struct Edit: Sendable, Hashable {
   public mutating func add(_ picture: Picture, as name: AssetID) -> AssetSource {
     pictures[name] = picture
     return AssetSource(id: name, description: AssetDescription(picture, film: frameForPictures))
+  }
+
+  /// Gives another edit a name in this one: its film, made wherever it is shown, is what the asset has. It can then be
+  /// inserted into the composition like a file, as a whole or in parts, at any speed.
+  /// - Parameters:
+  ///   - edit: As it is now: what is changed in it later is not seen here. Paths of its media are relative to the same
+  ///     folder as this edit's.
+  ///   - assets: What the edit's own files contain, such as `Asset.description`, by their names in it.
+  ///   - isTransparent: Whether its backgrounds are not drawn, so that what is below is seen where it has no picture.
+  /// - Throws: The problems of the edit.
+  public mutating func add(
+    _ edit: Edit, as name: AssetID, assets: [AssetID: AssetDescription], isTransparent: Bool = false
+  ) throws(DocumentError) -> AssetSource {
+    let nested = Document.Nested(try Document(ofEdit: edit.document()), isTransparent: isTransparent)
+    let description = try nested.description(assets: assets)
+    documents[name] = nested
+    return AssetSource(id: name, description: description)
+  }
+
+  /// The paths of its files, and of those of the edits among its assets, by name.
+  var files: [AssetID: String] {
+    var document = Document()
+    (document.assets, document.documents) = (assets, documents)
+    return document.files
   }
 
   /// The frame for pictures without a size: the film's may only be known with its media.

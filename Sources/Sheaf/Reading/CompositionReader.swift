@@ -79,9 +79,10 @@ public final class CompositionReader: Sendable {
   private static func descriptions(
     of edit: Edit, _ renderer: LocalRenderer
   ) async throws -> [AssetID: AssetDescription] {
-    let described = try await renderer.describe(Array(edit.assets.values))
+    let files = edit.files
+    let described = try await renderer.describe(Array(files.values))
     var descriptions: [AssetID: AssetDescription] = [:]
-    for (id, path) in edit.assets { descriptions[id] = try described[path]?.get() }
+    for (id, path) in files { descriptions[id] = try described[path]?.get() }
     return descriptions
   }
 

@@ -1,0 +1,51 @@
+import CompositionModel
+import RenderTasks
+
+/// Plans what is shown of an edit that is an asset of another one: the frames of its own film, in the pixel format and
+/// the colours of the film that shows them. So a frame that is shown whole, in a film of its size, is the frame that
+/// its own film would have there.
+struct NestedPlanner {
+  /// The format of the film that shows them.
+  let format: VideoTaskFormat
+  let fonts: [FontRequest: TextFonts]
+
+  /// - Parameters:
+  ///   - shown: Frames of the asset's film; those that it does not have are left out.
+  ///   - sources: Of the film that shows them.
+  /// - Returns: Nil if the asset is no edit.
+  func pictures(
+    of id: AssetID, _ shown: ClosedRange<Int64>, in sources: SourceLookup
+  ) throws(PlanError) -> NestedPictures? {
+    guard let (nested, own) = sources.nested(id) else { return nil }
+    let edit = nested.edit
+    let (start, frameCount) = try mapErrors(to: PlanError.time("the length of '\(id)'")) { () throws(TimeError) in
+      (try edit.exportedRange.start, try edit.frameCount)
+    }
+    var format = format
+    (format.size, format.frameDuration) = (edit.videoComposition.renderSize, edit.videoComposition.frameDuration)
+    format.toneMapping = edit.videoComposition.toneMapping == .bt2390 ? nil : edit.videoComposition.toneMapping
+    if nested.isTransparent { format.pixelFormat = .yuv444p10 }
+    let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount, start: start)
+    let timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: own))
+    let first = Int(min(max(0, shown.lowerBound), Int64(frameCount - 1)))
+    let last = Int(min(max(0, shown.upperBound), Int64(frameCount - 1)))
+    let builder = try SegmentBuilder(
+      edit: edit, timeline: timeline, format: format, renditions: [], sources: own, fonts: fonts,
+      segments: [first..<last + 1])
+    return NestedPictures(
+      task: try builder.task(0), firstFrame: Int64(first), isTransparent: nested.isTransparent)
+  }
+
+  /// What the frames of such pictures are.
+  /// - Parameter described: What the asset is described as.
+  func format(of pictures: NestedPictures, _ described: VideoFormat) -> VideoFormat {
+    let format = pictures.task.format
+    var video = described
+    video.colour = format.colour
+    video.hdr = nil
+    video.pixelFormat =
+      pictures.isTransparent == true ? NestedPictures.transparentFormat : format.pixelFormat.rawValue
+    video.bitDepth = format.pixelFormat.bitDepth
+    return video
+  }
+}
