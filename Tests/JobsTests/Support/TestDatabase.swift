@@ -43,19 +43,22 @@ struct TestDatabase: Sendable {
   static func withStoppedClock<Value>(_ body: (TestDatabase) async throws -> Value) async throws -> Value {
     await semaphore.wait()
     let result: Result<Value, any Error>
-    do {
-      let database = try emptied.withLock { $0.popLast() } ?? create(isEmpty: false, stopsClock: true)
-      do {
-        result = .success(try await body(database))
-        try database.empty()
-        emptied.withLock { $0.append(database) }
-      } catch {
-        try database.drop()
-        throw error
-      }
-    } catch { result = .failure(error) }
+    do { result = .success(try await withEmptied(body)) } catch { result = .failure(error) }
     await semaphore.signal()
     return try result.get()
+  }
+
+  private static func withEmptied<Value>(_ body: (TestDatabase) async throws -> Value) async throws -> Value {
+    let database = try emptied.withLock { $0.popLast() } ?? create(isEmpty: false, stopsClock: true)
+    do {
+      let value = try await body(database)
+      try database.empty()
+      emptied.withLock { $0.append(database) }
+      return value
+    } catch {
+      try database.drop()
+      throw error
+    }
   }
 
   /// Those of `withStoppedClock` that no test uses. They go with their server.
