@@ -116,8 +116,7 @@ extension DocumentReader {
         guard fields.has(quantity.key), let values = reader.rampNumbers(fields, of: quantity), let time else {
           return nil
         }
-        return Document.Ramp(
-          when: time.when, from: values.from, to: values.to, easing: time.easing, pointer: fields.pointer)
+        return Document.Ramp(time, values, pointer: fields.pointer)
       }
       if let ramp = ramp(.volume, &self) { volumes.append(ramp) }
       if let ramp = ramp(.pan, &self) { pans.append(ramp) }

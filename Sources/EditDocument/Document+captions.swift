@@ -1,11 +1,13 @@
 public import CompositionModel
 
 extension Document {
-  /// Captions of a file, or of a movie's text track, that are drawn over the film or carried as a track of the output.
-  /// What is nil has its default.
+  /// Captions of a file, of a movie's text track or of a list that are drawn over the film or carried as a track of the
+  /// output. What is nil has its default.
   public struct Captions: Hashable, Sendable {
-    /// An asset with a text track.
+    /// An asset with a text track. Empty if there are `cues`.
     public var asset: AssetID
+    /// The captions themselves, in place of those of an asset.
+    public var cues: [Cue] = []
     /// Nil: they are drawn.
     public var `as`: Use?
     /// The part that is used, on the asset's timeline. Nil: all of it.
@@ -46,6 +48,22 @@ extension Document {
     public init(_ asset: AssetID, as use: Use? = nil) {
       self.asset = asset
       self.as = use
+    }
+
+    public init(_ cues: [Cue], as use: Use? = nil) {
+      self.init("", as: use)
+      self.cues = cues
+    }
+
+    /// One caption of a list.
+    public struct Cue: Hashable, Sendable {
+      /// On a timeline of the list's own, to the nearest millisecond.
+      public var over: TimeRange
+      /// Its lines.
+      public var text: String
+      @Incidental var pointer = JSONPointer.root
+
+      public init(over range: TimeRange, _ text: String) { (over, self.text) = (range, text) }
     }
 
     public enum Use: String, Hashable, Sendable, CaseIterable {

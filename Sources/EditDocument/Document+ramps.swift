@@ -9,9 +9,25 @@ extension Document {
     case at(Time)
   }
 
+  /// The way of a ramp through its values, if that is not once from the first to the last at an even pace.
+  public struct Course: Hashable, Sendable {
+    /// How often it goes, 1 to 1000; each time takes the same part of the ramp's time.
+    public var repeatCount = 1
+    /// Whether it also goes back each time, at the same pace.
+    public var autoreverses = false
+    /// When it has each of its values, from 0 to 1 of the time that it takes, rising. Nil: evenly apart.
+    public var keyTimes: [Rational]?
+
+    public init() {}
+
+    static let once = Course()
+  }
+
   /// The value at the start of a ramp and at its end; twice the same for a value that is set.
   public struct Change<Value: Hashable & Sendable>: Hashable, Sendable {
     public var from: Value
+    /// The values that it has in between, in order.
+    public var between: [Value] = []
     public var to: Value
 
     public init(from: Value, to: Value) {
@@ -27,9 +43,13 @@ extension Document {
   public struct Ramp: Hashable, Sendable {
     public var when: When
     public var from: Double
+    /// The values that it has in between, in order. Only with a range.
+    public var between: [Double] = []
     public var to: Double
-    /// Only with a range. Nil: linear.
+    /// From each value to the next. Only with a range. Nil: linear.
     public var easing: Easing?
+    /// Only with a range.
+    public var course = Course()
     @Incidental var pointer = JSONPointer.root
 
     public init(over range: TimeRange, from: Double, to: Double, easing: Easing? = nil) {
@@ -42,6 +62,11 @@ extension Document {
 
     init(when: When, from: Double, to: Double, easing: Easing?, pointer: JSONPointer) {
       (self.when, self.from, self.to, self.easing, self.pointer) = (when, from, to, easing, pointer)
+    }
+
+    init(_ time: DocumentReader.RampTime, _ change: Change<Double>, pointer: JSONPointer) {
+      self.init(when: time.when, from: change.from, to: change.to, easing: time.easing, pointer: pointer)
+      (between, course) = (change.between, time.course)
     }
   }
 
@@ -63,8 +88,10 @@ extension Document {
   /// A ramp of the opacity and the place of a clip, a layer or an overlay. What is nil does not change.
   public struct LayerRamp: Hashable, Sendable {
     public var when: When
-    /// Only with a range. Nil: linear.
+    /// From each value to the next. Only with a range. Nil: linear.
     public var easing: Easing?
+    /// Only with a range.
+    public var course = Course()
     public var opacity: Change<Double>?
     public var crop: Change<Rectangle>?
     /// Not of overlays.
@@ -97,16 +124,35 @@ extension Document.When {
 
   /// The values of a ramp: two with a range, and one that is set.
   func json<Value>(_ change: Document.Change<Value>, _ write: (Value) -> JSONValue) -> JSONValue {
-    if case .over = self { [write(change.from), write(change.to)] } else { write(change.to) }
+    if case .over = self { .array(change.values.map(write)) } else { write(change.to) }
+  }
+}
+
+extension Document.Change {
+  var values: [Value] { [from] + between + [to] }
+
+  /// At least two values.
+  init(values: [Value]) {
+    self.init(from: values[0], to: values[values.count - 1])
+    between = Array(values.dropFirst().dropLast())
+  }
+}
+
+extension Document.Course {
+  fileprivate var members: [(key: String, value: JSONValue)] {
+    (keyTimes.map { [("keyTimes", .array($0.map(JSONValue.exact)))] } ?? [])
+      + (repeatCount == 1 ? [] : [("repeat", .integer(repeatCount))])
+      + (autoreverses ? [("autoreverse", .boolean(true))] : [])
   }
 }
 
 extension Document.Ramp {
   /// - Parameter key: That of its values.
   func json(_ key: String) -> JSONValue {
-    let change = Document.Change(from: from, to: to)
+    let change = Document.Change(values: [from] + between + [to])
     return .object(
-      [when.member, (key, when.json(change, JSONValue.decimal))] + (easing.map { [("easing", $0.json)] } ?? []))
+      [when.member, (key, when.json(change, JSONValue.decimal))] + (easing.map { [("easing", $0.json)] } ?? [])
+        + course.members)
   }
 }
 
@@ -128,7 +174,7 @@ extension Document.LayerRamp {
     if let frame { members.append(("frame", when.json(frame) { $0.json })) }
     if let transform { members.append(("transform", when.json(transform) { $0.json })) }
     if let easing { members.append(("easing", easing.json)) }
-    return .object(members)
+    return .object(members + course.members)
   }
 }
 

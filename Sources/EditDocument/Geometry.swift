@@ -52,15 +52,15 @@ struct GeometryEntry: Sendable {
 /// A ramp of one value of a layer.
 struct WrittenRamp<Value: Hashable & Sendable>: Sendable {
   var place: Document.When
-  var from: Value
-  var to: Value
+  var change: Document.Change<Value>
   var easing: Easing?
+  var course: Document.Course
   var pointer: JSONPointer
 
   /// Nil: the ramp does not change the value.
   init?(_ ramp: Document.LayerRamp, _ change: Document.Change<Value>?) {
     guard let change else { return nil }
-    (place, from, to, easing, pointer) = (ramp.when, change.from, change.to, ramp.easing, ramp.pointer)
+    (place, self.change, easing, course, pointer) = (ramp.when, change, ramp.easing, ramp.course, ramp.pointer)
   }
 }
 
@@ -69,7 +69,8 @@ extension [Document.LayerRamp] {
   var opacity: [Document.Ramp] {
     compactMap { ramp in
       ramp.opacity.map {
-        Document.Ramp(when: ramp.when, from: $0.from, to: $0.to, easing: ramp.easing, pointer: ramp.pointer)
+        Document.Ramp(
+          DocumentReader.RampTime(when: ramp.when, easing: ramp.easing, course: ramp.course), $0, pointer: ramp.pointer)
       }
     }
   }
@@ -106,6 +107,7 @@ extension DocumentReader {
     guard let time else { return nil }
     var ramp = Document.LayerRamp(when: time.when, easing: time.easing)
     ramp.pointer = fields.pointer
+    ramp.course = time.course
     (ramp.opacity, ramp.transform, ramp.crop, ramp.frame) = (opacity, transform, rectangles[0], rectangles[1])
     return ramp
   }
@@ -115,7 +117,7 @@ extension DocumentReader {
     var written = entry.transform.map { [($0, fields.pointer.key("transform"))] } ?? []
     for ramp in entry.transformRamps {
       let pointer = ramp.pointer.key("transform")
-      written += [(ramp.from, pointer), (ramp.to, pointer)]
+      written += ramp.change.values.map { ($0, pointer) }
     }
     guard let first = written.first else { return }
     for (transform, pointer) in written where transform.isMatrix != first.0.isMatrix {
@@ -311,9 +313,11 @@ extension Lowering {
         place = exact(at: ramp.pointer) { () throws(TimeError) in try over.shifted(by: clip.start) }
       }
       guard let place else { return nil }
-      steps.append(
+      guard let parts = self.steps(ramp.change, ramp.course, over: place, at: ramp.pointer) else { return nil }
+      steps += parts.map {
         PlacedGeometry.Step(
-          over: place, from: ramp.from, to: ramp.to, easing: ramp.easing, pointer: ramp.pointer.key(key)))
+          over: $0.over, from: $0.from, to: $0.to, easing: ramp.easing, pointer: ramp.pointer.key(key))
+      }
     }
     return problems.count == found ? steps : nil
   }

@@ -47,6 +47,8 @@ struct Lowering {
   var film = MediaTimeRange(emptyAt: .zero)
   /// What of the media is not in the film, as warnings.
   var losses: [Problem] = []
+  /// How many steps the ramps have, as far as they are lowered.
+  var rampStepCount = 0
   /// The edits of the assets that are documents, and their warnings.
   var nested: [AssetID: NestedEdit] = [:]
   var nestedWarnings: [Problem] = []

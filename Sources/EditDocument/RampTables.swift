@@ -2,10 +2,26 @@ import CompositionModel
 
 /// The tables of ramps: of what each kind changes, and whether its times may be before 0.
 enum RampTables {
-  private static let over = "the time of the ramp; with two values"
+  static let keyTimes = Key(
+    "keyTimes",
+    Form<[Rational]>(
+      "array of numbers",
+      [
+        "type": "array", "items": .number(0...1), "minItems": .integer(Document.Course.valueCounts.lowerBound),
+        "maxItems": .integer(Document.Course.valueCounts.upperBound),
+      ], write: { .array($0.map(JSONValue.exact)) }
+    ) { $0.keyTimes($1) }, default: "evenly apart",
+    "when it has each of its values: as many numbers, which rise from 0 to 1")
+  static let repeatCount = Key(
+    "repeat", .integer(Document.Course.repeatCounts), default: "1",
+    "how often it goes through its values in its time")
+  static let autoreverse = Key(
+    "autoreverse", .boolean, default: "`false`", "whether it goes back through them each time")
+
+  private static let over = "the time of the ramp; with two values or more"
   private static let at = "the time at which the value is set; with one value"
   static let easing = Key(
-    "easing", .easing, default: "`linear`", "how the value goes from the one to the other")
+    "easing", .easing, default: "`linear`", "how the value goes from each to the next")
 
   /// Of the opacity and the geometry of a clip, on its own time.
   static let clip = pictures("clipRamp", ["opacity", "crop", "frame", "transform"], .own)
@@ -50,7 +66,7 @@ enum RampTables {
     return [
       "type": "array",
       "items": .all(
-        table.reference, ["properties": ["value": .any(number, .tuple(number, number))]]),
+        table.reference, ["properties": ["value": .any(number, ["type": "array", "items": number])]]),
     ]
   }
 
@@ -92,7 +108,13 @@ enum RampTables {
     _ name: String, _ noun: String, _ quantities: [(summary: String, schema: JSONValue)],
     _ scope: TimeScope, _ keys: [String] = ["volume", "pan"]
   ) -> ObjectTable {
-    let pairs = quantities.map { JSONValue.tuple($0.schema, $0.schema) }
+    let counts = Document.Course.valueCounts
+    let pairs = quantities.map { quantity -> JSONValue in
+      [
+        "type": "array", "items": quantity.schema, "minItems": .integer(counts.lowerBound),
+        "maxItems": .integer(counts.upperBound),
+      ]
+    }
     func properties(_ schemas: [JSONValue]) -> JSONValue {
       ["properties": .object(zip(keys, schemas).map { ($0, $1) })]
     }
@@ -101,17 +123,19 @@ enum RampTables {
       keys: [
         Key("over", .range(scope), over),
         Key("at", .time(scope), default: "0", at),
-        easing,
+        easing, keyTimes, repeatCount, autoreverse,
       ]
         + zip(keys, zip(quantities, pairs)).map { key, quantity in
           Key(
-            key, .raw("`[from, to]`, or one value with `at`", .any(quantity.0.schema, quantity.1)), default: "",
+            key, .raw("`[from, …, to]`, or one value with `at`", .any(quantity.0.schema, quantity.1)), default: "",
             quantity.0.summary)
         },
       rules: [
         .excludes("at", "over", "a ramp has 'over', a range, or 'at', a time, not both"),
-        .needs("easing", "over", "a value that is set at a time has no 'easing'; it is for ramps with 'over'"),
-      ],
+      ]
+        + [easing.name, keyTimes.name, repeatCount.name, autoreverse.name].map { key in
+          .needs(key, "over", "a value that is set at a time has no '\(key)'; it is for ramps with 'over'")
+        },
       restrictions: [.when(.requires("over"), then: properties(pairs), else: properties(quantities.map(\.schema)))])
   }
 }

@@ -16,6 +16,7 @@ extension DocumentReader {
   struct RampTime {
     var when: Document.When
     var easing: Easing?
+    var course = Document.Course()
   }
 
   /// Reads ramps and set values: `{"over": "0..2", "volume": [0, 1]}` or `{"at": 2, "volume": 1}`, by default at 0.
@@ -31,8 +32,7 @@ extension DocumentReader {
     guard let fields = fields(value, table), fields.has(quantity.key) else { return nil }
     let time = rampTime(fields, scope)
     guard let values = rampNumbers(fields, of: quantity), let time else { return nil }
-    return Document.Ramp(
-      when: time.when, from: values.from, to: values.to, easing: time.easing, pointer: fields.pointer)
+    return Document.Ramp(time, values, pointer: fields.pointer)
   }
 
   /// The time of a ramp. Nil and a problem if it cannot be used.
@@ -45,8 +45,38 @@ extension DocumentReader {
     let found = problems.count
     let easing = easing(fields["easing"])
     let over = range(fields["over"], scope)
-    return problems.count == found
-      ? over.map { RampTime(when: .over($0), easing: easing == .linear ? nil : easing) } : nil
+    var course = Document.Course()
+    if let count = read(fields, RampTables.repeatCount) { course.repeatCount = count }
+    if let flag = read(fields, RampTables.autoreverse) { course.autoreverses = flag }
+    course.keyTimes = read(fields, RampTables.keyTimes)
+    guard problems.count == found, let over else { return nil }
+    return RampTime(when: .over(over), easing: easing == .linear ? nil : easing, course: course)
+  }
+
+  /// When a ramp has its values: from 0 to 1, rising.
+  mutating func keyTimes(_ value: JSONValue) -> [Rational]? {
+    let counts = Document.Course.valueCounts
+    var times: [Rational] = []
+    if case .array(let items) = value.content, counts.contains(items.count) {
+      times = items.compactMap { item in
+        if case .number(let text) = item.content, let time = try? exactDecimal(text), .zero <= time, time <= .one {
+          return time
+        }
+        return nil
+      }
+      if times.count == items.count {
+        if times.first == .zero, times.last == .one, zip(times, times.dropFirst()).allSatisfy({ $0 < $1 }) {
+          return times
+        }
+        problems.add(value.pointer, "\(value.shown) should rise from 0 to 1")
+        return nil
+      }
+    }
+    problems.addShape(
+      value.pointer,
+      "\(value.shown) should be an array of \(counts.lowerBound) to \(counts.upperBound) numbers from 0 to 1, one for each "
+        + "value, such as [0, 0.2, 1]")
+    return nil
   }
 
   /// The numbers at the start and at the end of a ramp.
@@ -73,22 +103,36 @@ extension DocumentReader {
   ) -> Document.Change<Value>? {
     guard let target = fields[key] else { return nil }
     guard fields.has("over") else { return read(&self, target).map { Document.Change($0) } }
-    guard case .array(let ends) = target.content, ends.count == 2 else {
+    let counts = Document.Course.valueCounts
+    guard case .array(let written) = target.content, counts.contains(written.count) else {
       problems.addShape(
         target.pointer,
-        "\(target.shown) should be the \(key) at the start and at the end of 'over', such as \(example); "
-          + "a value set once has 'at' and not 'over'")
+        "\(target.shown) should be the \(key) at the start and at the end of 'over', such as \(example), or up to "
+          + "\(counts.upperBound) values that follow each other; a value set once has 'at' and not 'over'")
       return nil
     }
-    let (from, to) = (read(&self, ends[0]), read(&self, ends[1]))
-    guard let from, let to else { return nil }
-    return Document.Change(from: from, to: to)
+    let values = written.compactMap { read(&self, $0) }
+    guard values.count == written.count else { return nil }
+    if case .array(let times)? = fields["keyTimes"]?.content, times.count != values.count {
+      problems.add(
+        target.pointer, "there are \(values.count) values, and \(times.count) times of them in 'keyTimes'")
+      return nil
+    }
+    return Document.Change(values: values)
   }
 }
 
 extension [Document.Ramp] {
   /// Whether a time of a ramp is counted from an end.
   var countFromEnd: Bool { contains { !$0.when.origins.isEmpty } }
+}
+
+extension Document.Course {
+  /// How many values a ramp may have.
+  static let valueCounts = 2...64
+  static let repeatCounts = 1...1000
+  /// The most steps of all ramps of a document.
+  static let greatestStepCount = 100_000
 }
 
 /// A ramp of the document with its times known.
@@ -103,10 +147,52 @@ extension Lowering {
     _ entries: [Document.Ramp], on timeline: WrittenTimeline = .film, mayBeNegative: Bool = true
   ) -> [PlacedRamp]? {
     let written = entries.map { (place: $0.when, pointer: $0.pointer) }
-    return ordered(written, on: timeline, mayBeNegative: mayBeNegative)?.map { index, over in
+    guard let ordered = ordered(written, on: timeline, mayBeNegative: mayBeNegative) else { return nil }
+    var placed: [PlacedRamp] = []
+    for (index, over) in ordered {
       let entry = entries[index]
-      return PlacedRamp(
-        ramp: Ramp(over: over, from: entry.from, to: entry.to, easing: entry.easing), pointer: entry.pointer)
+      let change = Document.Change(values: [entry.from] + entry.between + [entry.to])
+      guard let steps = steps(change, entry.course, over: over, at: entry.pointer) else { return nil }
+      placed += steps.map {
+        PlacedRamp(ramp: Ramp(over: $0.over, from: $0.from, to: $0.to, easing: entry.easing), pointer: entry.pointer)
+      }
+    }
+    return placed
+  }
+
+  /// The steps from each value of a ramp to its next one, in order, without a gap. Nil and a problem if a time cannot be
+  /// kept exactly, or if all ramps together have too many.
+  mutating func steps<Value>(
+    _ change: Document.Change<Value>, _ course: Document.Course, over: MediaTimeRange, at pointer: JSONPointer
+  ) -> [(over: MediaTimeRange, from: Value, to: Value)]? {
+    guard !over.isEmpty, course != .once || !change.between.isEmpty else { return [(over, change.from, change.to)] }
+    let there = change.values
+    let count = there.count - 1
+    let times = course.keyTimes ?? (0...count).map { Rational(Int32($0), over: Int32(count)) }
+    let turns = course.repeatCount * (course.autoreverses ? 2 : 1)
+    rampStepCount += turns * count
+    guard rampStepCount <= Document.Course.greatestStepCount else {
+      problems.add(
+        pointer, "the ramps have more than \(Document.Course.greatestStepCount) steps together, with their repetitions")
+      return nil
+    }
+    return exact(at: pointer) { () throws(TimeError) in
+      let turn = try over.duration.exact / Rational(turns)
+      func time(_ number: Int, _ part: Rational) throws(TimeError) -> MediaTime {
+        try MediaTime(over.start.exact + turn * (Rational(number) + part))
+      }
+      var steps: [(over: MediaTimeRange, from: Value, to: Value)] = []
+      for number in 0..<turns {
+        let goesBack = course.autoreverses && number % 2 == 1
+        for step in 0..<count {
+          let (first, last) = goesBack ? (count - step, count - step - 1) : (step, step + 1)
+          let start = goesBack ? try .one - times[first] : times[first]
+          let end = goesBack ? try .one - times[last] : times[last]
+          steps.append(
+            (try MediaTimeRange(start: time(number, start), end: time(number, end)), there[first], there[last]))
+        }
+      }
+      return steps
     }
   }
 

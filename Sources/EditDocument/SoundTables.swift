@@ -88,7 +88,13 @@ enum LoudnessKeys {
 
 /// An entry of `captions`. `kinds` has the uses of captions that a key is for.
 enum CaptionKeys {
-  static let asset = Key(required: "asset", .asset, "a name of `assets`")
+  static let asset = Key(
+    "asset", .asset, default: "required without `cues`", "a name of `assets`, of a file of captions or a movie with them")
+  static let cues = Key(
+    "cues",
+    Form<[Document.Captions.Cue]>(
+      "array of captions", ["type": "array", "items": CueKeys.table.reference, "minItems": 1]
+    ) { $0.cues($1) }, "in place of `asset`: the captions themselves, see below")
   static let use = Key(
     "as", Form<Document.Captions.Use>.choice("use of captions"), default: "`picture`",
     "whether they are drawn, or carried as a track")
@@ -137,7 +143,12 @@ enum CaptionKeys {
     "of a track: whether players show it without being asked")
 
   static let properties: [Property<Document.Captions>] =
-    [asset.of(\.asset), use.of(\.as), part.of(\.use), at.of(\.at)] + ofPictures
+    [
+      Property(key: asset) { reader, value, captions in
+        if let id = asset.form.read(&reader, value) { captions.asset = id }
+      } write: { $0.asset.isEmpty && !$0.cues.isEmpty ? nil : .text($0.asset) },
+      cues.of(list: \.cues),
+    ] + [use.of(\.as), part.of(\.use), at.of(\.at)] + ofPictures
     + [language.of(\.language), title.of(\.title), isDefault.of(\.default)]
   static let table = ObjectTable(
     name: "captions", noun: "captions", keys: Array(properties), instead: CaptionsEntry.instead,

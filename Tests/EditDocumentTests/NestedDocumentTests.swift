@@ -16,11 +16,11 @@ import Testing
 
   /// A document with an asset `n` that is a document, and with a video of its own.
   private func text(
-    _ inner: String = Self.inner, keys: String = "", clips: String = #"{ "asset": "n" }"#, _ others: String = ""
+    _ inner: String = Self.inner, keys: String = "", clips: String = #"{ "asset": "n" }"#, tracks: String = ""
   ) -> String {
     """
     { "sheaf": 1, "assets": { "v": "v.mov", "n": { "document": \(inner) \(keys) } },
-      "tracks": [ { "sound": false, "clips": [ \(clips), { "asset": "v", "use": "0..1" } ] } ] \(others),
+      "tracks": [ { "sound": false, "clips": [ \(clips), { "asset": "v", "use": "0..1" } ] } \(tracks) ],
       "export": { "to": "out.mkv" } }
     """
   }
@@ -75,8 +75,7 @@ import Testing
   @Test func `a document of sound and pictures has both`() throws {
     let sound = Self.inner.replacing(#""sound": false, "#, with: "")
     let edit = try lowered(
-      text(sound, others: #", "audioMix": { "a": { "volume": 0.5 } }"#).replacing(
-        #""tracks": ["#, with: #""tracks": [ { "id": "a", "type": "audio", "clips": [ { "asset": "n", "use": "0..2" } ] },"#))
+      text(sound, tracks: #", { "id": "a", "type": "audio", "clips": [ { "asset": "n", "use": "0..2" } ] }"#))
     #expect(edit.nested?["n"]?.description.tracks.map(\.type) == [.video, .audio])
     #expect(edit.nested?["n"]?.description.defaultTrack(.audio)?.audio?.channels == 2)
     #expect(edit.composition.tracks.last { $0.type == .audio }?.clips.first?.asset == "n")
@@ -94,8 +93,8 @@ import Testing
     let passthrough = Self.inner.replacing(#""videoComposition""#, with: #""export": { "preset": "passthrough" }, "x""#)
     #expect(try problems(text(passthrough)).contains { $0.pointer == "/assets/n/document/export/preset" })
     #expect(
-      try problems(text(keys: #" }, "n/v": { "color": "#102030" "#)).isEmpty
-        && problems(text(keys: #" }, "x": "x.mov", "n/v": "y.mov", "m": { "color": "#000000""#)).map(\.pointer)
+      try problems(text(keys: ##" }, "n/v": { "color": "#102030" "##)).isEmpty
+        && problems(text(keys: ##" }, "x": "x.mov", "n/v": "y.mov", "m": { "color": "#000000""##)).map(\.pointer)
           == ["/assets/n~1v"])
   }
 
@@ -140,7 +139,7 @@ import Testing
   @Test func `what it warns of is a warning of the whole`() throws {
     let unused = Self.inner.replacing(#""v": "media/v.mov""#, with: #""v": "media/v.mov", "w": "w.mov""#)
     let loud = unused.replacing(
-      #""videoComposition""#, with: #""audioMix": { "loudness": "ebu-r128" }, "videoComposition""#
+      #""videoComposition""#, with: #""audioMix": { "loudness": { "target": -23 } }, "videoComposition""#
     ).replacing(#""sound": false, "#, with: "")
     let document = try Document.parse(Array(text(loud).utf8))
     let (_, warnings, times) = try document.lowerWithTimes(assets: try films(document), output: nil)

@@ -9,6 +9,7 @@ import Testing
 
   init() throws {
     files = try Workspace()
+    try FileManager.default.createDirectory(atPath: files.path("sub"), withIntermediateDirectories: true)
     _ = try Tool.ffmpeg(
       "-y", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25:duration=4", "-f", "lavfi", "-i",
       "aevalsrc=0.4*sin(2*PI*(200+60*t)*t)|0.3*sin(2*PI*330*t):s=48000:d=4", "-c:v", "libx264", "-g", "20", "-pix_fmt",

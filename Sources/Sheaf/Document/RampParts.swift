@@ -24,10 +24,11 @@ extension RampList {
     }
   }
 
-  /// Nil if a time is in frames.
+  /// Nil if a time is in frames, or if a ramp has more than two values or goes more than once.
   init?(_ ramps: [Document.Ramp]) {
     let read = ramps.all { ramp in
-      ramp.when.inSeconds.map { Ramp(over: $0, from: ramp.from, to: ramp.to, easing: ramp.easing) }
+      guard ramp.between.isEmpty, ramp.course == Document.Course() else { return nil }
+      return ramp.when.inSeconds.map { Ramp(over: $0, from: ramp.from, to: ramp.to, easing: ramp.easing) }
     }
     guard let read else { return nil }
     self.init(read)
@@ -161,6 +162,12 @@ extension ValueRampList where Value: RampPart {
 }
 
 extension Document.LayerRamp {
+  /// Whether it goes once, from one value to another.
+  fileprivate var isStraight: Bool {
+    course == Document.Course() && (opacity?.between ?? []).isEmpty && (crop?.between ?? []).isEmpty
+      && (frame?.between ?? []).isEmpty && (transform?.between ?? []).isEmpty
+  }
+
   fileprivate init(_ over: MediaTimeRange, _ easing: Easing?) {
     switch Document.When(over) {
     case .at(let time): self.init(at: time)
@@ -179,10 +186,11 @@ struct GeometryParts {
     self.geometry = geometry
   }
 
-  /// Nil if a length or a time is not one of an edit.
+  /// Nil if a length or a time is not one of an edit, or if a ramp has more than two values or goes more than once.
   init?(
     crop: Document.Rectangle?, frame: Document.Rectangle?, transform: Document.Transform?, _ ramps: [Document.LayerRamp]
   ) {
+    guard ramps.allSatisfy(\.isStraight) else { return nil }
     let opacity = ramps.filter { $0.opacity != nil }.all { ramp in
       ramp.when.inSeconds.map {
         Ramp(over: $0, from: ramp.opacity?.from ?? 1, to: ramp.opacity?.to ?? 1, easing: ramp.easing)
