@@ -37,8 +37,8 @@ struct TraceTests {
   /// The same operations leave both stores in the same state, with the same answers and the same hints, after every
   /// step. A failure names the seed and the step. There are as many traces as it takes to see every label, and of jobs
   /// that have ended and rest the tasks are read after every 25th step: otherwise most of the time would be spent on
-  /// them. With `SHEAF_TRACE_SEEDS`, as in `make chaos`, there are that many seeds for each of the two policies, and all
-  /// is read after every step.
+  /// them. With `SHEAF_TRACE_SEEDS`, as in `make chaos`, there are that many seeds for each of the two policies, and
+  /// everything is read after every step.
   @Test func `both stores agree after every step`() async throws {
     let patient = LeasePolicy(keptReleases: 2, maximumKills: 4)
     // With this policy almost every video task is slow, and leases hang before they run out.
