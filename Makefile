@@ -93,16 +93,18 @@ chaos: release ## the example film on farms on which something fails, as a table
 	SHEAF_TRACE_SEEDS=$(or $(TRACES),30) pg_virtualenv -t -o fsync=off .build/debug/sheafPackageTests.xctest \
 	  --testing-library swift-testing --filter '^JobsTests\.TraceTests'
 
-exactness: release-local ## every frame and sample of films cut from 600 kinds of files, films of every codec, container and cadence, documents that are changed at random, then the time of probing, as tables; SEED=n MUTANTS=n
+exactness: release-local ## every frame and sample of films cut from 600 kinds of files, films of every codec, container and cadence, documents that are changed at random, more requests to the HTTP API, then the time of probing, as tables; SEED=n MUTANTS=n EXAMPLES=n
 	@scripts/install-packages test
 	swift build --product sheafPackageTests
 	SHEAF_EXACTNESS=$(or $(SEED),1) swift test --skip-build --disable-xctest \
-	  --filter '^(ExactnessTests\.WholeAttack|FarmTests\.RealMediaTests|MediaTests\.(Probe|VideoReading|AudioReading)Tests)'
+	  --filter '^(ExactnessTests\.WholeAttack|FarmTests\.RealMediaTests|MediaTests\.(Probe|VideoReading|AudioReading|UnneededPicture)Tests|RendererTests\.SoundEffectTests)'
 	scripts/http-tools
 	SHEAF_TESTED_DOCUMENTS=.build/tested-documents swift test --skip-build --disable-xctest \
 	  --filter '^EditDocumentTests\.'
 	SHEAF_KEPT_DOCUMENTS=.build/tested-documents SHEAF_MUTANTS=$(or $(MUTANTS),10000) SHEAF_SEED=$(or $(SEED),1) \
 	  swift test --skip-build --disable-xctest --filter '^EditDocumentTests\.SchemaTests'
+	SHEAF_API_EXAMPLES=$(or $(EXAMPLES),15) pg_virtualenv -t -o fsync=off .build/debug/sheafPackageTests.xctest \
+	  --testing-library swift-testing --filter '^FarmTests\.HTTPFarmTests'
 	Tests/Cells/run
 	Benchmarks/probe
 

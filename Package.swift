@@ -12,8 +12,8 @@ let strict: [SwiftSetting] = [
 let isDependency = Context.packageDirectory.contains("/checkouts/")
 // Without this SwiftPM builds C at -O0 in debug, and a test that runs a pixel kernel takes seconds.
 let optimised: [CSetting] = isDependency ? [] : [.unsafeFlags(["-O2"], .when(configuration: .debug))]
-// And Swift's generics in debug, such as those of exact numbers, take ten times as long: so do planning, what tests
-// compute as references, and their plain twins of kernels.
+// And Swift's generics in debug, such as those of exact numbers, take ten times as long: so do planning, reading
+// documents and rows, what tests compute as references, and their plain twins of kernels.
 let optimisedSwift: [SwiftSetting] = isDependency ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -60,20 +60,21 @@ let package = Package(
     // Pure: no C, no I/O.
     .target(name: "CompositionModel", swiftSettings: strict + optimisedSwift),
     // The JSON document. Pure.
-    .target(name: "EditDocument", dependencies: ["CompositionModel"], swiftSettings: strict),
+    .target(name: "EditDocument", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
     .target(name: "RenderTasks", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
     .target(
       name: "Segmenter", dependencies: ["CompositionModel", "RenderTasks"], swiftSettings: strict + optimisedSwift),
 
     // What several rooms need: descriptors, folders, threads, settings, JSON; SHA-256.
-    .target(name: "SystemSupport", dependencies: [systemPackage], swiftSettings: strict),
+    .target(name: "SystemSupport", dependencies: [systemPackage], swiftSettings: strict + optimisedSwift),
     // What programs of many tasks need: threads for work that blocks, a semaphore, the handlers of the log.
     .target(
       name: "Runtime", dependencies: [.product(name: "NIOPosix", package: "swift-nio"), logging, "SystemSupport"],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CDigest", cSettings: optimised),
-    .target(name: "Digest", dependencies: ["CCrypto", "CDigest", "SystemSupport"], swiftSettings: strict),
+    .target(
+      name: "Digest", dependencies: ["CCrypto", "CDigest", "SystemSupport"], swiftSettings: strict + optimisedSwift),
 
     // Media: the only rooms that see libav*.
     .systemLibrary(
@@ -100,30 +101,33 @@ let package = Package(
       swiftSettings: strict + optimisedSwift),
     .target(
       name: "Stitcher", dependencies: ["Media", "RenderTasks", "CompositionModel", "Digest", "SystemSupport"],
-      swiftSettings: strict
+      swiftSettings: strict + optimisedSwift
     ),
 
     // The farm. FarmModel, Jobs and Wire contain no code for media and no composition.
-    .target(name: "FarmModel", swiftSettings: strict),
+    .target(name: "FarmModel", swiftSettings: strict + optimisedSwift),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
       name: "Jobs", dependencies: ["CPostgres", "Digest", "FarmModel", "SystemSupport"],
       resources: [.embedInCode("Migrations")],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(
       name: "Wire", dependencies: nio + [protobuf, logging, "CZlib", "Digest", "Runtime", "SystemSupport"],
-      exclude: ["sheaf.proto"], swiftSettings: strict),
+      exclude: ["sheaf.proto"], swiftSettings: strict + optimisedSwift),
     .target(name: "CFiles", cSettings: optimised),
     .target(name: "CMemory", cSettings: optimised),
-    .target(name: "ContentStorage", dependencies: ["CFiles", "Digest", "SystemSupport"], swiftSettings: strict),
+    .target(
+      name: "ContentStorage", dependencies: ["CFiles", "Digest", "SystemSupport"],
+      swiftSettings: strict + optimisedSwift),
     // What a farm can be asked, and what it answers. Pure; its JSON is that of `--json`.
     .target(
-      name: "FarmAPI", dependencies: ["CompositionModel", "EditDocument", "Digest", "FarmModel"], swiftSettings: strict),
+      name: "FarmAPI", dependencies: ["CompositionModel", "EditDocument", "Digest", "FarmModel"],
+      swiftSettings: strict + optimisedSwift),
     .target(
       name: "FarmWire",
       dependencies: ["CompositionModel", "Digest", "FarmAPI", "FarmModel", "SystemSupport", "Wire", protobuf],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     .target(
       name: "Coordinator",
       dependencies: [
@@ -131,7 +135,7 @@ let package = Package(
         "Jobs", "Wire",
         "ContentStorage", "Digest", "Runtime", "SystemSupport", protobuf, logging,
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     .target(
       name: "Client",
       dependencies: [
@@ -139,7 +143,7 @@ let package = Package(
         "Runtime", "SystemSupport",
         protobuf,
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     // The HTTP face of a coordinator. Of Hummingbird its server alone, without its router, files and middleware.
     .target(
       name: "FarmHTTP",
@@ -179,7 +183,7 @@ let package = Package(
         unixSignals,
       ],
       exclude: ["Control/control.proto"],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     .target(
       name: "SheafWorker", dependencies: ["Worker", "SheafCompositing", "CompositionModel"], swiftSettings: strict),
 

@@ -193,7 +193,7 @@ import Wire
 
   @Test func `an upload goes on at the byte that the coordinator names`() async throws {
     let chunk = UInt64(WireProtocol.maximumChunk)
-    let media = Data((0..<(3 * Int(chunk) + 17)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let media = Data(TestBytes.varied(3 * Int(chunk) + 17))
     let farm = ScriptedFarm { message, connection in
       switch message {
       case .findMissing(let request):
@@ -296,7 +296,7 @@ import Wire
     outputsAreKnown: Bool
   ) async throws {
     let chunk = WireProtocol.maximumChunk
-    let film = (0..<(20 * chunk + 5)).map { UInt8(truncatingIfNeeded: $0 >> 8 &+ $0) }
+    let film = TestBytes.varied(20 * chunk + 5)
     let content = Sheaf_Content(Content(digest: .of(film), size: Int64(film.count)))
     let reads = Recorder<UInt64>()
     let isWhole = Mutex(false)

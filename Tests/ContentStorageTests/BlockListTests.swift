@@ -18,7 +18,7 @@ struct BlockListTests {
     folder = try TemporaryFolder(in: MappedFile.folder)
     try Directories.make(folder.path("media"))
     locator = try Self.open(folder)
-    film = Data((0..<(3 << 20) + 5).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) })
+    film = Data(TestBytes.varied((3 << 20) + 5))
     list = try OpenFile.open(folder.write(film, "film")).blockDigests()
   }
 

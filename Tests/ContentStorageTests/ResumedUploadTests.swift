@@ -17,7 +17,7 @@ struct ResumedUploadTests {
   init() throws {
     folder = try TemporaryFolder()
     store = try ContentStore(directory: folder.path("store"))
-    bytes = Data((0..<3 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+    bytes = Data(TestBytes.varied(3 << 20))
     film = Content(digest: SHA256Digest.of(bytes), size: Int64(bytes.count))
   }
 

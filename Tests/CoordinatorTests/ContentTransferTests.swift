@@ -25,7 +25,7 @@ import Wire
     locator = try ContentLocator(
       store: ContentStore(directory: folder.path("store")), mediaRoot: folder.path("media"),
       contents: FileContentCache())
-    let bytes = Data((0..<3 << 20).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) })
+    let bytes = Data(TestBytes.varied(3 << 20))
     file = try OpenFile.open(folder.write(bytes, "film"))
     film = try file.content()
   }

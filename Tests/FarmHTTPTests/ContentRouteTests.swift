@@ -7,7 +7,7 @@ import Testing
 
 /// Uploads over HTTP.
 @Suite(.timeLimit(.minutes(5))) struct ContentRouteTests {
-  private let bytes = (0..<3_000_017).map { UInt8(truncatingIfNeeded: $0 &* 13 >> 5) }
+  private let bytes = TestBytes.varied(3_000_017)
 
   private var digest: String { SHA256Digest.of(bytes).hex }
 

@@ -2,11 +2,12 @@ import ContentStorage
 import Digest
 import FarmHTTP
 import Foundation
+import TestPrograms
 import Testing
 
 /// Films over HTTP: whole, in ranges, and when the client has them.
 @Suite(.timeLimit(.minutes(5))) struct FilmRouteTests {
-  private let bytes = (0..<700_001).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+  private let bytes = TestBytes.varied(700_001)
 
   @Test func `a film is fetched whole, with its digest, its type and its name`() async throws {
     try await TestFarm.run { farm in

@@ -159,6 +159,7 @@ import Testing
     return path
   }
 
+  /// With so many examples of each operation as `SHEAF_API_EXAMPLES` says, as in `make exactness`.
   @Test func `the API is as its description says`() async throws {
     let farm = try await Farm(workers: 1, slots: 2, mediaRoot: Self.media.path)
     defer { farm.stop() }
@@ -167,10 +168,11 @@ import Testing
     let schemathesis = try Self.tool("schemathesis")
     let configuration = Place.repository.appendingPathComponent("Tests/FarmHTTPTests/schemathesis.toml").path
     let description = Place.repository.appendingPathComponent("docs/openapi.yaml").path
+    let examples = ProcessInfo.processInfo.environment["SHEAF_API_EXAMPLES"] ?? "6"
     let result = try await farm.shell(
       """
       '\(schemathesis)' --config-file '\(configuration)' run '\(description)' -u "http://$SHEAF_HTTP" \
-        -H "Authorization: Bearer $SHEAF_TOKEN" --checks all --seed 1 --no-color
+        -H "Authorization: Bearer $SHEAF_TOKEN" --checks all --seed 1 --max-examples '\(examples)' --no-color
       """, in: files.url.path, seconds: 900)
     let logs = try farm.logs()
     #expect(result.status == 0, "\(result.output) \(result.errors)\n\(logs)")

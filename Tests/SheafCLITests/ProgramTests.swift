@@ -282,7 +282,7 @@ import Wire
     signal: Int32, code: Int32, words: String
   ) async throws {
     let chunk = WireProtocol.maximumChunk
-    let film = (0..<(20 * chunk + 5)).map { UInt8(truncatingIfNeeded: $0 >> 8 &+ $0) }
+    let film = TestBytes.varied(20 * chunk + 5)
     let content = Content(digest: .of(film), size: Int64(film.count))
     let isWhole = Mutex(false)
     let reads = Mutex([UInt64]())

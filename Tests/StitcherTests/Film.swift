@@ -3,6 +3,7 @@ import Foundation
 import Media
 import RenderTasks
 import Stitcher
+import Synchronization
 import TestMedia
 import TestPrograms
 import Testing
@@ -41,6 +42,22 @@ struct Film {
 
   var frameCount: Int { frameCounts.reduce(0, +) }
 
+  /// The bytes of pieces by what is in them: the films of all containers have the same ones.
+  private static let encoded = Mutex<[String: Data]>([:])
+
+  /// Writes the piece that `encode` makes, or has made of the same.
+  private func piece(_ name: String, of content: String, _ encode: (FileHandle) throws -> Void) throws -> String {
+    let file = try folder.create(name)
+    if let bytes = Self.encoded.withLock({ $0[content] }) {
+      try file.write(contentsOf: bytes)
+    } else {
+      try encode(file)
+      let bytes = try Data(contentsOf: URL(filePath: folder.path(name)))
+      Self.encoded.withLock { $0[content] = bytes }
+    }
+    return folder.path(name)
+  }
+
   func task(
     _ container: Container = .mp4, indexFirst: Bool = true, metadata: [String: String] = [:]
   ) -> StitchedFile {
@@ -75,34 +92,37 @@ struct Film {
       "-f", "lavfi", "-i", "testsrc2=size=\(size.width)x\(size.height):rate=30", "-vf",
       "trim=start_frame=\(first):end_frame=\(first + count),format=\(format.name)", "-f", "rawvideo", "-")
     let bytes = raw.count / max(1, count)
-    try Pieces.writeVideo(
-      settings ?? video, size: size, frameDuration: Self.frameDuration, frameCount: count, to: folder.create(name)
-    ) { index in
-      let frame = try Frame(size: size, format: format, colour: video.colour)
-      var offset = index * bytes
-      for plane in 0..<3 {
-        let (width, rows) = frame.extent(ofPlane: plane)
-        let stride = frame.stride(ofPlane: plane)
-        frame.withMutablePlane(plane) { base in
-          for row in 0..<rows {
-            raw.withUnsafeBytes {
-              (base + row * stride).copyMemory(from: $0.baseAddress! + offset + row * width, byteCount: width)
+    return try piece(name, of: "\(settings ?? video) \(size) \(first) \(count)") { file in
+      try Pieces.writeVideo(
+        settings ?? video, size: size, frameDuration: Self.frameDuration, frameCount: count, to: file
+      ) { index in
+        let frame = try Frame(size: size, format: format, colour: video.colour)
+        var offset = index * bytes
+        for plane in 0..<3 {
+          let (width, rows) = frame.extent(ofPlane: plane)
+          let stride = frame.stride(ofPlane: plane)
+          frame.withMutablePlane(plane) { base in
+            for row in 0..<rows {
+              raw.withUnsafeBytes {
+                (base + row * stride).copyMemory(from: $0.baseAddress! + offset + row * width, byteCount: width)
+              }
             }
           }
+          offset += width * rows
         }
-        offset += width * rows
+        return frame
       }
-      return frame
     }
-    return folder.path(name)
   }
 
   /// A tone of 440 Hz.
   func audioPiece(_ name: String, _ settings: AudioSettings, sampleCount: Int64? = nil) throws -> String {
-    try Pieces.writeAudio(settings, sampleCount: Int(sampleCount ?? self.sampleCount), to: folder.create(name)) {
-      0.4 * sin(2 * .pi * 440 * Double($0) / Double(settings.sampleRate))
+    let count = Int(sampleCount ?? self.sampleCount)
+    return try piece(name, of: "\(settings) \(count)") { file in
+      try Pieces.writeAudio(settings, sampleCount: count, to: file) {
+        0.4 * sin(2 * .pi * 440 * Double($0) / Double(settings.sampleRate))
+      }
     }
-    return folder.path(name)
   }
 
   /// A piece of the packets that `body` writes.

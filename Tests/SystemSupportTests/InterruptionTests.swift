@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import SystemSupport
+import TestPrograms
 import Testing
 
 /// Reads and writes that are partial, interrupted by signals, or meet an end that is closed; and threads.
@@ -26,7 +27,7 @@ struct InterruptionTests {
   @Test
   func `large messages go through small socket buffers whole, though signals interrupt both ends`() async throws {
     let (left, right) = try OpenFile.socketPair()
-    let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+    let bytes = TestBytes.varied(3_000_000)
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { _ in }
     // Without SA_RESTART, so that a waiting call returns with EINTR.

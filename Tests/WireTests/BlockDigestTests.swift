@@ -1,15 +1,12 @@
 import Digest
 import Glibc
 import SystemSupport
+import TestPrograms
 import Testing
 
 private let blockSize = Int(ContentBlock.size)
 
 struct BlockDigestTests {
-  private static func bytes(_ count: Int) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
-  }
-
   /// The list of bytes, made block by block.
   private static func reference(_ bytes: [UInt8]) -> BlockDigests? {
     let digests = stride(from: 0, to: bytes.count, by: blockSize).flatMap { start in
@@ -24,7 +21,7 @@ struct BlockDigestTests {
 
   @Test(arguments: [0, 1, blockSize - 1, blockSize, blockSize + 1, 4 * blockSize + 17, 33 * blockSize + 1])
   func `a list is made in one pass, however the bytes arrive`(count: Int) throws {
-    let bytes = Self.bytes(count)
+    let bytes = TestBytes.varied(count)
     for part in [1 << 20, blockSize, 100_003, 20 * blockSize + 5] {
       var hasher = BlockHasher()
       for start in stride(from: 0, to: count, by: part) {
@@ -41,8 +38,7 @@ struct BlockDigestTests {
   @Test(arguments: [0, 1, 55, 56, 63, 64, 65, 128, 4096, 100_032, 100_033])
   func `each of many pieces has its own digest`(length: Int) {
     let counts = Array(0...(length > 4096 ? 17 : 35))
-    var random = SystemRandomNumberGenerator()
-    let pieces = (0..<counts.count).map { _ in (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) } }
+    let pieces = counts.map { TestBytes.random(length, seed: UInt64($0)) }
     let buffers = pieces.map { UnsafeMutableRawBufferPointer.allocate(byteCount: $0.count, alignment: 1) }
     defer { for buffer in buffers { buffer.deallocate() } }
     for (buffer, piece) in zip(buffers, pieces) { buffer.copyBytes(from: piece) }
@@ -61,7 +57,7 @@ struct BlockDigestTests {
   /// At the borders of blocks, and in the short one at the end.
   @Test(arguments: [0, 1, blockSize - 1, blockSize, 2 * blockSize - 1, 2 * blockSize, 2 * blockSize + 16])
   func `a flipped bit is found in its block`(place: Int) throws {
-    var bytes = Self.bytes(2 * blockSize + 17)
+    var bytes = TestBytes.varied(2 * blockSize + 17)
     let list = try #require(Self.reference(bytes))
     #expect(Self.mismatch(list, bytes) == nil)
     bytes[place] ^= 1
@@ -72,17 +68,17 @@ struct BlockDigestTests {
   }
 
   @Test func `bytes that are missing or too many are found`() throws {
-    let bytes = Self.bytes(2 * blockSize + 17)
+    let bytes = TestBytes.varied(2 * blockSize + 17)
     let list = try #require(Self.reference(bytes))
     #expect(Self.mismatch(list, Array(bytes.dropLast())) == 2)
     #expect(Self.mismatch(list, bytes + [0]) == 2)
     #expect(Self.mismatch(list, Array(bytes.prefix(blockSize))) == nil)
-    let whole = Self.bytes(2 * blockSize)
+    let whole = TestBytes.varied(2 * blockSize)
     #expect(Self.mismatch(try #require(Self.reference(whole)), whole + [0]) == 2)
   }
 
   @Test func `a list must fit its content`() throws {
-    let bytes = Self.bytes(blockSize)
+    let bytes = TestBytes.varied(blockSize)
     let single = Content(digest: .of(bytes), size: Int64(bytes.count))
     #expect(BlockDigests(single, bytes: single.digest.bytes) == BlockDigests(ofSingleBlock: single))
     // The only block of content is the content.

@@ -204,8 +204,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
   }
 
   @Test func `content is uploaded in a window and read in ranges`() async throws {
-    var bytes = [UInt8](repeating: 0, count: 20 << 20)
-    for index in bytes.indices { bytes[index] = UInt8(truncatingIfNeeded: index &* 2_654_435_761 >> 13) }
+    let bytes = TestBytes.varied(20 << 20)
     let descriptor = try #require(tmpfile().map(fileno))
     let file = OpenFile(owning: descriptor, name: "a temporary file")
     try file.write(bytes)

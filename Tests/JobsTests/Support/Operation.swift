@@ -155,8 +155,13 @@ struct Visible: Equatable {
   var webhooks: [Webhook]
   var deliveries: [Delivery]
 
-  /// - Parameter position: In the store's journal. It is moved to the newest event.
-  init(of store: any JobStore, since position: inout JournalPosition?) async throws {
+  /// - Parameters:
+  ///   - position: In the store's journal. It is moved to the newest event.
+  ///   - earlier: What the store has returned before, of which the tasks and the usage of the jobs `resting` are taken
+  ///     if they are listed as they were. Nil: everything is read.
+  init(
+    of store: any JobStore, since position: inout JournalPosition?, earlier: Visible? = nil, resting: Set<JobID> = []
+  ) async throws {
     summaries = []
     for purpose in JobPurpose.allCases { summaries += try await store.summaries(purpose, limit: 1_000) }
     selected = []
@@ -169,7 +174,16 @@ struct Visible: Equatable {
     jobs = []
     tasks = []
     usage = []
+    let kept = Dictionary(uniqueKeysWithValues: (earlier?.jobs ?? []).enumerated().map { ($1.id, $0) })
     for summary in summaries {
+      if let earlier, resting.contains(summary.job.id), let index = kept[summary.job.id],
+        earlier.summaries[index] == summary
+      {
+        jobs.append(earlier.jobs[index])
+        tasks.append(earlier.tasks[index])
+        usage.append(earlier.usage[index])
+        continue
+      }
       guard let job = try await store.job(summary.job.id), try await store.summary(of: job.id) == summary else {
         throw JobStoreError(.internal, "job \(summary.job.id) is not as it is listed: \(summary)")
       }
@@ -205,6 +219,17 @@ struct Visible: Equatable {
     guard try await store.pendingDeliveries() == pending else {
       throw JobStoreError(.internal, "the count of pending deliveries is not \(pending)")
     }
+  }
+
+  /// The jobs that have ended, and of which nothing has changed since an earlier state.
+  func resting(since earlier: Visible) -> Set<JobID> {
+    let before = Dictionary(uniqueKeysWithValues: earlier.jobs.enumerated().map { ($1.id, $0) })
+    return Set(
+      jobs.indices.filter { index in
+        guard jobs[index].state.hasEnded, let old = before[jobs[index].id] else { return false }
+        return jobs[index] == earlier.jobs[old] && tasks[index] == earlier.tasks[old]
+          && usage[index] == earlier.usage[old]
+      }.map { jobs[$0].id })
   }
 
   /// All leases that are held, by task, then by epoch.

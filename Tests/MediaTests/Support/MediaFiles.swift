@@ -2,6 +2,9 @@ import Foundation
 
 /// Real media: the repository's own, and a larger collection where there is one.
 enum MediaFiles {
+  /// Whether this is a run of `make exactness`.
+  static let isExhaustive = ProcessInfo.processInfo.environment["SHEAF_EXACTNESS"] != nil
+
   static let own = files(in: repository.appendingPathComponent("Tests/Media"))
 
   /// The repository's own, and of the files of `SHEAF_SHARED_MEDIA`, or of a folder `shared/media` next to the
@@ -12,7 +15,7 @@ enum MediaFiles {
     let shared = named ?? repository.deletingLastPathComponent().appendingPathComponent("shared/media")
     let found = files(in: shared)
     if found.isEmpty { print("no shared media at \(shared.path): only the repository's own are used") }
-    if ProcessInfo.processInfo.environment["SHEAF_EXACTNESS"] != nil { return own + found }
+    if isExhaustive { return own + found }
     var types: Set<String> = []
     let some = found.enumerated().filter { index, path in
       types.insert(URL(fileURLWithPath: path).pathExtension).inserted || index.isMultiple(of: 4)
