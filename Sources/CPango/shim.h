@@ -35,6 +35,9 @@ static inline int sheaf_line_runs_from_right(PangoLayoutLine *line) {
   return direction == PANGO_DIRECTION_RTL || direction == PANGO_DIRECTION_WEAK_RTL;
 }
 
+// In the place of a glyph: nothing is drawn, as wide as the glyph was.
+static const PangoGlyph sheaf_glyph_empty = PANGO_GLYPH_EMPTY;
+
 // A new file in memory, closed when another program is executed. -1 and errno if there is none.
 static inline int sheaf_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U); }
 

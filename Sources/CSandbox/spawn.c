@@ -132,6 +132,15 @@ int sandbox_reap(pid_t child, struct sandbox_end *end) {
   return 0;
 }
 
+int sandbox_take_niceness(void) {
+  errno = 0;
+  int parent = getpriority(PRIO_PROCESS, (id_t)getppid());
+  if (errno != 0) return -errno;
+  int own = getpriority(PRIO_PROCESS, 0);
+  if (errno != 0) return -errno;
+  return own >= parent || setpriority(PRIO_PROCESS, 0, parent) == 0 ? 0 : -errno;
+}
+
 int sandbox_watch_children(void) {
   sigset_t child;
   sigemptyset(&child);

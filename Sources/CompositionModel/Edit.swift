@@ -11,7 +11,7 @@ public struct Edit: Sendable, Hashable, Codable {
   public var metadata: [MetadataTrack]?
   /// The outputs, of which `export` and `captions` are those of the first one with pictures. Nil: there is one output.
   public var outputs: [EditOutput]?
-  /// The assets that are no files: pictures that are drawn. Nil: none.
+  /// The assets that are no files: pictures that are drawn, and captions that are listed. Nil: none.
   public var drawn: [AssetID: AssetDescription]?
   /// The assets that are no files but edits. Nil: none. The files of an edit `intro` have names that begin with
   /// `intro/`.

@@ -128,9 +128,11 @@ extension Lowering {
     return id
   }
 
-  /// The descriptions of the pictures that are drawn.
+  /// The descriptions of the pictures that are drawn, and of captions that are listed.
   var drawnAssets: [AssetID: AssetDescription]? {
-    let drawn = assets.filter { $0.value.defaultTrack(.video)?.video?.drawn != nil }
+    let drawn = assets.filter {
+      $0.value.defaultTrack(.video)?.video?.drawn != nil || $0.value.container == ListedCaptions.container
+    }
     return drawn.isEmpty ? nil : drawn
   }
 

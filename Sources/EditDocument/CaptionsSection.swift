@@ -7,8 +7,11 @@ struct CaptionsEntry: Sendable {
   let styleKeys: [String]
   let pointer: JSONPointer
 
-  /// Nil if the document gives none, or one that it does not declare.
-  var asset: AssetID? { written.asset.isEmpty ? nil : written.asset }
+  /// Nil if the document gives none, or one that it does not declare. A list is an asset that the document does not
+  /// name.
+  var asset: AssetID? { isList ? "the captions \(pointer.text)" : written.asset.isEmpty ? nil : written.asset }
+  var isList: Bool { !written.cues.isEmpty }
+  var listed: ListedCaptions { ListedCaptions(written.cues) }
   var use: Document.Captions.Use { written.as ?? .picture }
   /// When `part` starts; without it, when the asset's time zero is.
   var at: Document.Time? { written.at }
@@ -85,15 +88,24 @@ extension ExaminedDocument {
       entry.document.drawnCaptions.map { (asset: entry.name(of: $0.asset), style: $0.style) }
     }
     return captions.compactMap { entry in
-      guard entry.use == .picture, let asset = entry.asset else { return nil }
-      return (
-        asset,
-        CaptionStyle(
-          font: entry.font ?? CaptionsEntry.standardFont, isBold: entry.isBold, isItalic: entry.isItalic, size: 1,
-          outline: 0,
-          margin: 0)
-      )
+      guard entry.use == .picture, !entry.isList, let asset = entry.asset else { return nil }
+      return (asset, entry.fontStyle)
     } + ofNested
+  }
+
+  /// The captions of lists that the film draws, for which fonts are found in the same way. Their times are not those of
+  /// the film.
+  public var listedCaptions: [(captions: CaptionsFormat, style: CaptionStyle)] {
+    captions.filter { $0.use == .picture && $0.isList }.map { ($0.listed.untimed, $0.fontStyle) }
+      + nested.flatMap(\.document.listedCaptions)
+  }
+}
+
+extension CaptionsEntry {
+  /// What decides the fonts.
+  fileprivate var fontStyle: CaptionStyle {
+    CaptionStyle(
+      font: font ?? CaptionsEntry.standardFont, isBold: isBold, isItalic: isItalic, size: 1, outline: 0, margin: 0)
   }
 }
 
@@ -171,6 +183,7 @@ extension Lowering {
     let at = entry.at.map { resolve($0, at: pointer.key("at"), mayBeNegative: true) } ?? .zero
     // `.some(.none)` is a part that cannot be used.
     var part = entry.part.map { resolve($0, at: pointer.key("use"), on: .own(end: nil, "the asset")) }
+    addListed(entry)
     guard let id = entry.asset, let asset = assets[id] else { return nil }
     guard let (track, format) = self.captions(of: asset, id, at: pointer) else { return nil }
     if let written = entry.part, !written.origins.isEmpty {

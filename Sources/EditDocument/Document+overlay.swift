@@ -77,6 +77,8 @@ extension Document {
     public var lineSpacing: Double?
     /// Pixels between characters. Nil: 0.
     public var letterSpacing: Double?
+    /// How a text that is written is seen, part by part. Nil: at once.
+    public var reveal: Reveal?
 
     public init(image: AssetID) { self.image = image }
     public init(video: AssetID) { self.video = video }
@@ -93,6 +95,15 @@ extension Document {
       case track(TrackText)
       /// A value of each frame.
       case counting(CountingText)
+    }
+
+    /// How a text is seen with time.
+    public struct Reveal: Hashable, Sendable {
+      /// On the overlay's own time: from the first part to the last.
+      public var over: TimeRange
+      public var by = RevealedText.Unit.character
+
+      public init(over range: TimeRange, by unit: RevealedText.Unit = .character) { (over, by) = (range, unit) }
     }
 
     /// A number, or those of a metadata track.

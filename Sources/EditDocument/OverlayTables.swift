@@ -137,6 +137,8 @@ enum OverlayKeys {
   static let outline = Key("outline", OutlineKeys.form, "a line around the letters")
   static let shadow = Key("shadow", ShadowKeys.form, "the shadow of letters and outline")
   static let box = Key("box", BoxKeys.form, "a rectangle behind the lines")
+  static let reveal = Key(
+    "reveal", RevealKeys.form, "of a text that is written: it is seen part by part, as typed. See below")
   static let textRamps = Key(
     "ramps", RampTables.layers(RampTables.text, .own), default: "none",
     "changes of `opacity` and `transform` on the overlay's own time")
@@ -145,7 +147,7 @@ enum OverlayKeys {
     text.of(\.text).readBySection, font.of(\.font), bold.of(\.bold), italic.of(\.italic), size.of(\.size),
     color.of(\.color), align.of(\.align), wrapWidth.of(\.width), outline.of(\.outline), shadow.of(\.shadow),
     box.of(\.box),
-    lineSpacing.of(\.lineSpacing), letterSpacing.of(\.letterSpacing),
+    lineSpacing.of(\.lineSpacing), letterSpacing.of(\.letterSpacing), reveal.of(\.reveal),
   ]
   static let ofTexts: [any DeclaredKey] = Array(styleProperties)
 
@@ -313,4 +315,35 @@ enum NumberTrackKeys {
   static let table = ObjectTable(
     name: "numberTrack", noun: "a number of a metadata track", keys: [track],
     instead: ["id": "did you mean 'track'?"])
+}
+
+/// `reveal` of a text.
+enum RevealKeys {
+  static let over = Key(
+    required: "over", .range(.own),
+    "from when the first part of the text is seen to when the last one is, on the overlay's own time")
+  static let unit = Key(
+    "by", Form<RevealedText.Unit>.choice("part of a text"), default: "`character`", "what is seen at once")
+
+  static let properties: [Property<Document.Overlay.Reveal>] = [
+    over.of(\.over).readBySection, unit.of(\.by, standard: .character),
+  ]
+  static let table = ObjectTable(
+    name: "reveal", noun: "'reveal'", keys: Array(properties),
+    instead: [
+      "unit": "did you mean 'by'?", "duration": "did you mean 'over'? \"0..2\" takes two seconds",
+      "speed": "did you mean 'over'? \"0..2\" takes two seconds",
+    ])
+
+  static let form = Form<Document.Overlay.Reveal>("object", table.reference) { reader, value in
+    guard let fields = reader.fields(value, table) else { return nil }
+    guard let range = reader.read(fields, over) else { return nil }
+    var reveal = Document.Overlay.Reveal(over: range)
+    reader.read(fields, properties, into: &reveal)
+    return reveal
+  }
+}
+
+extension Document.Overlay.Reveal: WrittenObject {
+  static var properties: [Property<Document.Overlay.Reveal>] { RevealKeys.properties }
 }

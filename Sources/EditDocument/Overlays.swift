@@ -242,6 +242,9 @@ extension DocumentReader {
       text = fields["text"].flatMap { overlayText($0) }?.text
       overlay.text = text.map { .text($0) }
     }
+    if let reveal = fields["reveal"], case .object? = fields["text"]?.content {
+      problems.add(reveal.pointer, "it is for a text that is written; this one is a value of each frame")
+    }
     let file = fields["font"].flatMap { value in overlay.font.flatMap { fontFile($0, at: value.pointer) } }
     guard let text, overlay.font != nil || !fields.has("font") else { return nil }
     var width: Int?
@@ -314,7 +317,27 @@ extension Lowering {
       text.counting = counting(written, over: over, at: entry.pointer.key("text"))
       overlay.content = .text(text)
     }
+    if let reveal = entry.written.reveal, case .text(var text) = overlay.content, text.counting == nil {
+      text.counting = revealed(text.text, reveal, over: over, at: entry.pointer.key("reveal"))
+      overlay.content = .text(text)
+    }
     return overlay
+  }
+
+  /// A text of which more is seen with time. Nil and a problem if its time goes beyond that of the overlay.
+  private mutating func revealed(
+    _ text: String, _ reveal: Document.Overlay.Reveal, over: MediaTimeRange, at pointer: JSONPointer
+  ) -> CountingText? {
+    let place = pointer.key("over")
+    guard let range = resolve(reveal.over, at: place, on: .own(end: over.duration, "the overlay")) else { return nil }
+    guard range.end <= over.duration else {
+      problems.add(place, "\(range) goes beyond the overlay, which lasts \(seconds(over.duration))")
+      return nil
+    }
+    return exact(at: place) { () throws(TimeError) in
+      CountingText(
+        .revealed(RevealedText(text, by: reveal.by, over: range.duration)), start: try over.start + range.start)
+    }
   }
 
   private mutating func geometry(of entry: OverlayEntry, _ over: MediaTimeRange) -> LayerGeometry? {

@@ -156,7 +156,32 @@ enum CaptionKeys {
       kind == "picture"
         ? "'\(key.name)' is for captions that are a track of the output: \"as\": \"track\""
         : "'\(key.name)' is for captions that are drawn; a player decides how a track looks"
-    })
+    },
+    rules: [
+      .needsOne(of: ["asset", "cues"], "captions need 'asset', a name of 'assets', or 'cues', a list of them"),
+      .excludes("cues", "asset", "captions are those of 'asset' or of 'cues', not of both"),
+    ])
+}
+
+/// One caption of a list.
+enum CueKeys {
+  static let over = Key(
+    required: "over", .range(.own), "when it is shown, counted from `at` of the captions; to the nearest millisecond")
+  static let text = Key(
+    required: "text", .name("a caption"), "its lines, with `\\n` between them")
+
+  static let properties: [Property<Document.Captions.Cue>] = [over.of(\.over), text.of(\.text)]
+  static let table = ObjectTable(
+    name: "cue", noun: "a caption", keys: Array(properties),
+    instead: [
+      "start": "did you mean 'over'?", "end": "did you mean 'over'?", "from": "did you mean 'over'?",
+      "at": "'over' is the range of the caption: \"1..3.5\"", "caption": "did you mean 'text'?",
+      "content": "did you mean 'text'?",
+    ])
+}
+
+extension Document.Captions.Cue: WrittenObject {
+  static var properties: [Property<Document.Captions.Cue>] { CueKeys.properties }
 }
 
 extension Form where Value == String {

@@ -104,13 +104,13 @@ extension ExaminedDocument {
       for (request, own) in found.sorted(by: { $0.key.font < $1.key.font }) {
         guard let substitute = own.substitute else { continue }
         warnings.add(
-          entry.pointer.key(entry.font == nil ? "asset" : "font"),
+          entry.pointer.key(entry.font != nil ? "font" : entry.isList ? "cues" : "asset"),
           "the font family '\(request.font.shortened)' is not installed; '\(substitute)' is used instead")
       }
       let missing = Set(found.values.flatMap(\.missing)).sorted()
       guard !missing.isEmpty else { continue }
       warnings.add(
-        entry.pointer.key("asset"), "no font has \(Self.list(characters: missing)); boxes are shown instead")
+        entry.pointer.key(entry.isList ? "cues" : "asset"), "no font has \(Self.list(characters: missing)); boxes are shown instead")
     }
     return warnings.problems
   }

@@ -63,7 +63,8 @@ import Testing
     #expect(turns.ramps.suffix(2).map(\.from.rotation) == [0, 30] && turns.ramps.last?.to.rotation == -30)
     #expect(turns.ramps.suffix(2).map(\.over.start) == [try at("2"), try at("3")])
     let volume = try #require(edit.audioMix.volumes.values.first)
-    #expect(volume.ramps.map(\.to) == [0.25, 1, 0.25, 1] && volume.ramps[2].over.start == (try at("3")))
+    let second = try at("3")
+    #expect(volume.ramps.map(\.to) == [0.25, 1, 0.25, 1] && volume.ramps[2].over.start == second)
     let filtered = try lowered(
       text(#"{ "at": 0, "opacity": 1 } ], "filters": [ { "kind": "blur", "radius": [ { "over": "0..3", "value": [1, 5, 2, 9] } ] }"#))
     let filters = try #require(filtered.videoComposition.instructions.last?.layers.first?.tracks.first?.filters)

@@ -22,6 +22,10 @@ int sandbox_spawn(const char *executable, char *const arguments[], char *const e
 // parent ends. The parent must have one thread.
 pid_t sandbox_fork(int control, int output);
 
+// Gives the calling process at least the niceness of its parent. As root, the threads of Swift's runtime come before
+// their own process, and what they start inherits that.
+int sandbox_take_niceness(void);
+
 // A descriptor that can be read whenever children may have ended.
 int sandbox_watch_children(void);
 

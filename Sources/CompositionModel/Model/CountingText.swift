@@ -9,6 +9,8 @@ public struct CountingText: Sendable, Hashable, Codable {
     case number(CountingNumber)
     /// The day and time, which are `date` at `start` and go on with the film.
     case date(CalendarDate, format: DateFormat)
+    /// The beginning of a text, whose other lines and letters keep their places.
+    case revealed(RevealedText)
   }
 
   public var count: Count
@@ -42,6 +44,7 @@ public struct CountingText: Sendable, Hashable, Codable {
     case .frame(let first, let digits):
       return Self.padded(first + Int(clamping: try (elapsed / frameDuration).floor), digits)
     case .number(let number): return number.text(of: try number.value(after: elapsed))
+    case .revealed(let text): return try text.seen(after: elapsed)
     case .date(let date, let format): return format.text(of: date.advanced(by: Int(clamping: elapsed.floor)))
     }
   }
@@ -55,6 +58,7 @@ public struct CountingText: Sendable, Hashable, Codable {
       case .frame: "-\(digits)"
       case .number(let number): number.sample
       case .date(_, let format): digits + format.sample
+      case .revealed(let text): text.text
       }
     return prefix + value + suffix
   }

@@ -22,6 +22,8 @@ public struct StyledText: Sendable, Hashable, Codable {
   public var box: TextBox?
   /// What its value is in each frame; `text` has every character that may be shown then. Nil: `text` throughout.
   public var counting: CountingText?
+  /// How many bytes of `text` in UTF-8 are seen; the others have their places. Nil: all.
+  package var seenBytes: Int?
 
   /// How the lines of a text are placed in the block that they make up.
   public enum Alignment: String, Sendable, Hashable, Codable, CaseIterable {
@@ -56,7 +58,8 @@ public struct StyledText: Sendable, Hashable, Codable {
   /// The same style with a text that does not count.
   package func showing(_ text: String) -> StyledText {
     var shown = self
-    (shown.text, shown.counting) = (text, nil)
+    shown.counting = nil
+    if case .revealed? = counting?.count { shown.seenBytes = text.utf8.count } else { shown.text = text }
     return shown
   }
 

@@ -30,7 +30,7 @@ enum FontTasks {
   static func make(_ request: JobRequest) throws -> [NewTask] {
     // A document that cannot be read is reported elsewhere.
     guard let document = try? request.document.read() else { return [] }
-    let texts = document.fontRequests
+    let texts = texts(of: document)
     let captions = try captions(of: document, request)
     if texts.isEmpty, captions.isEmpty { return [] }
     let payload = try TaskMaker.encoded(
@@ -68,7 +68,7 @@ enum FontTasks {
     try requireWhole(result, file)
     let (list, length) = try list(in: result, file)
     let document = try request.document.read()
-    let texts = document.fontRequests + (list.textsOfCaptions ?? [])
+    let texts = texts(of: document) + (list.textsOfCaptions ?? [])
     var offset = Int64(FontList.headSize + length)
     guard list.covers(texts), list.files.reduce(offset, { $0 &+ $1.size }) == result.size else {
       throw invalid(result)
@@ -112,6 +112,15 @@ enum FontTasks {
     else { throw invalid(result) }
     let json = try Data(read(length, of: file, at: Int64(FontList.headSize)))
     return (try WrongResult.decode(FontList.self, from: json, as: "the list of a job's fonts"), length)
+  }
+
+  /// The texts of the document: those of its overlays, and of captions that it lists.
+  private static func texts(of document: ExaminedDocument) -> [FontRequest] {
+    var seen: Set<FontRequest> = []
+    let listed = document.listedCaptions.flatMap { captions, style in
+      CaptionScript(captions, style: style, frame: PixelSize(width: 2, height: 2)).requests
+    }
+    return (document.fontRequests + listed).filter { seen.insert($0).inserted }
   }
 
   /// The files of captions that the request's film draws.

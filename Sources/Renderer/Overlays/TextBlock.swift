@@ -50,7 +50,30 @@ final class TextBlock {
     self.text = layout
     pango_layout_set_width(layout.layout, Int32(clamping: wrapWidth * Int(PANGO_SCALE)))
     pango_layout_set_justify(layout.layout, text.alignment == .justify ? 1 : 0)
+    if let seen = text.seenBytes { hide(from: seen) }
     measure(alignment: text.alignment, lineSpacing: text.lineSpacing ?? 1)
+  }
+
+  /// Hides the glyphs of what comes after so many bytes of the text. What a glyph is the form of together, as of
+  /// ligatures, is seen with its first letter.
+  private func hide(from seen: Int) {
+    TextEngine.lock()
+    defer { TextEngine.unlock() }
+    var lines = pango_layout_get_lines(layout)
+    while let link = lines {
+      lines = link.pointee.next
+      var runs = link.pointee.data?.assumingMemoryBound(to: PangoLayoutLine.self).pointee.runs
+      while let run = runs {
+        runs = run.pointee.next
+        guard let glyphItem = run.pointee.data?.assumingMemoryBound(to: PangoGlyphItem.self),
+          let item = glyphItem.pointee.item, let glyphs = glyphItem.pointee.glyphs
+        else { continue }
+        for index in 0..<Int(glyphs.pointee.num_glyphs)
+        where Int(item.pointee.offset) + Int(glyphs.pointee.log_clusters[index]) >= seen {
+          glyphs.pointee.glyphs[index].glyph = sheaf_glyph_empty
+        }
+      }
+    }
   }
 
   private func measure(alignment: StyledText.Alignment, lineSpacing: Double) {

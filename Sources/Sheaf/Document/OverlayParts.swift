@@ -98,7 +98,7 @@ extension VideoComposition.Overlay.Content {
       switch overlay.text {
       case nil: return nil
       case .text(let text):
-        guard let styled = StyledText(text, overlay, fonts: fonts) else { return nil }
+        guard overlay.reveal == nil, let styled = StyledText(text, overlay, fonts: fonts) else { return nil }
         self = .text(styled)
       case .counting(let count):
         guard let styled = StyledText("", overlay, fonts: fonts) else { return nil }

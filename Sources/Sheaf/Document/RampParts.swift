@@ -26,7 +26,7 @@ extension RampList {
 
   /// Nil if a time is in frames, or if a ramp has more than two values or goes more than once.
   init?(_ ramps: [Document.Ramp]) {
-    let read = ramps.all { ramp in
+    let read = ramps.all { ramp -> Ramp? in
       guard ramp.between.isEmpty, ramp.course == Document.Course() else { return nil }
       return ramp.when.inSeconds.map { Ramp(over: $0, from: ramp.from, to: ramp.to, easing: ramp.easing) }
     }

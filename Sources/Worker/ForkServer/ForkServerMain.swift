@@ -50,6 +50,9 @@ struct ForkServerMain {
   private init(_ compositors: CompositorRegistry) throws(SystemError) {
     self.compositors = compositors
     socket = OpenFile(owning: 0, name: "the agent")
+    // Tasks must not come before the agent, whose heartbeats keep their leases.
+    let niceness = sandbox_take_niceness()
+    guard niceness == 0 else { throw SystemError(-niceness, "taking the niceness of the agent") }
     confinement = try Confinement.confineFiles()
     childWatch = sandbox_watch_children()
     guard childWatch >= 0 else { throw SystemError(-childWatch, "watching task processes") }
