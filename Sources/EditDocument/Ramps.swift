@@ -104,14 +104,21 @@ extension DocumentReader {
     guard let target = fields[key] else { return nil }
     guard fields.has("over") else { return read(&self, target).map { Document.Change($0) } }
     let counts = Document.Course.valueCounts
-    guard case .array(let written) = target.content, counts.contains(written.count) else {
+    var reader = self
+    var (written, values): ([JSONValue], [Value]) = ([], [])
+    if case .array(let items) = target.content, counts.contains(items.count) {
+      written = items
+      values = items.compactMap { read(&reader, $0) }
+    }
+    // An array without any value is one value, such as a rectangle, or something else.
+    guard !values.isEmpty || written.count == 2 else {
       problems.addShape(
         target.pointer,
         "\(target.shown) should be the \(key) at the start and at the end of 'over', such as \(example), or up to "
           + "\(counts.upperBound) values that follow each other; a value set once has 'at' and not 'over'")
       return nil
     }
-    let values = written.compactMap { read(&self, $0) }
+    self = reader
     guard values.count == written.count else { return nil }
     if case .array(let times)? = fields["keyTimes"]?.content, times.count != values.count {
       problems.add(

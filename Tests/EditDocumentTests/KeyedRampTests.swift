@@ -54,7 +54,7 @@ import Testing
     let edit = try lowered(
       text(
         #"{ "over": "0..2", "transform": [{}, { "rotate": 30 }, { "rotate": -30 }] }"#,
-        mix: #""a": [ { "over": "2..4", "volume": ["-6dB", 0.25, 1], "repeat": 2 } ]"#))
+        mix: #""a.sound": [ { "over": "2..4", "volume": ["-6dB", 0.25, 1], "repeat": 2 } ]"#))
     let layer = try #require(edit.videoComposition.instructions.last?.layers.first?.tracks.first)
     guard case .turn(let turns)? = layer.geometry?.transform else {
       Issue.record("\(String(describing: layer.geometry))")
@@ -93,7 +93,7 @@ import Testing
     let read = try Document(
       json: text(
         #"{ "over": "0..2", "transform": [{}, { "rotate": 30 }, {}], "keyTimes": [0, 0.2, 1], "repeat": 2, "easing": "hold" }"#,
-        mix: #""a": [ { "over": "2..4", "volume": [0, 0.25, 1], "autoreverse": true } ]"#))
+        mix: #""a.sound": [ { "over": "2..4", "volume": [0, 0.25, 1], "autoreverse": true } ]"#))
     #expect(try Document(json: read.json) == read)
     let json = try read.json
     #expect(json.contains("keyTimes") && json.contains("autoreverse"))
