@@ -101,15 +101,18 @@ package struct EditFile: Sendable {
     return try NestedText(text, identity: (try? Directories.resolve(path)) ?? path) {
       path throws(NestedText.Unreadable) in
       if let refusal = AssetFile.refusal(ofURL: path, "a document is a file") { throw NestedText.Unreadable(refusal) }
+      let (text, identity): ([UInt8], String)
       do throws(SystemError) {
-        let text = try OpenFile.contents(of: absolute(path), limit: Submission.longestDocument)
-        return NestedText.File(identity: try Directories.resolve(absolute(path)), text: json(text, of: path))
+        text = try OpenFile.contents(of: absolute(path), limit: Submission.longestDocument)
+        identity = try Directories.resolve(absolute(path))
       } catch {
         throw NestedText.Unreadable(
           error.isMissing
             ? "there is no document \(path)\(NearbyFile.hint(absolute(path)))"
             : "the document \(path) cannot be read: \(error)")
       }
+      if let kind = MediaSignature.kind(of: text) { throw NestedText.Unreadable(MediaSignature.refusal(path, kind)) }
+      return NestedText.File(identity: identity, text: json(text, of: path))
     }
   }
 

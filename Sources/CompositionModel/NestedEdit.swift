@@ -29,7 +29,8 @@ extension AssetDescription {
     if let settings = edit.export.video {
       let frameDuration = edit.videoComposition.frameDuration
       var format = VideoFormat(
-        size: edit.videoComposition.renderSize, pixelFormat: isTransparent ? "yuva444p10le" : settings.pixelFormat.rawValue,
+        size: edit.videoComposition.renderSize,
+        pixelFormat: isTransparent ? "yuva444p10le" : settings.pixelFormat.rawValue,
         bitDepth: isTransparent ? 10 : settings.pixelFormat.bitDepth, hasAlpha: isTransparent, colour: settings.colour,
         nominalFrameRate: try MediaTime(.one / frameDuration.exact),
         frames: FrameTimes(count: try edit.frameCount), keyframes: [])
@@ -43,7 +44,8 @@ extension AssetDescription {
         layout: SpeakerLayout.usual(settings.channels)?.rawValue ?? "")
       tracks.append(
         TrackDescription(
-          index: tracks.count, type: .audio, codec: "sheaf", timebase: MediaTime(value: 1, timescale: Int32(settings.sampleRate)),
+          index: tracks.count, type: .audio, codec: "sheaf",
+          timebase: MediaTime(value: 1, timescale: Int32(settings.sampleRate)),
           range: range, audio: format))
     }
     self.init(container: Self.nestedContainer, duration: duration, tracks: tracks)

@@ -21,11 +21,13 @@ public enum DocumentSchema {
       VideoCompositionKeys.table, FilmColourKeys.table, TransitionKeys.table, CompositorKeys.table,
       InstructionKeys.table, LayerKeys.table, OverlayKeys.imageTable, OverlayKeys.videoTable, OverlayKeys.shapeTable,
       OverlayKeys.textTable, PictureKeys.table, NestedKeys.table, GradientKeys.table, GradientStopKeys.table,
-      OutlineKeys.table, ShadowKeys.table, BorderKeys.table, BoxKeys.table, TrackTextKeys.table, RevealKeys.table, NumberTrackKeys.table,
+      OutlineKeys.table, ShadowKeys.table, BorderKeys.table, BoxKeys.table, TrackTextKeys.table, RevealKeys.table,
+      NumberTrackKeys.table,
       AudioMixKeys.trackTable, RampTables.volume, RampTables.clipVolume, RampTables.pan, RampTables.mix, DuckKeys.table,
       LoudnessKeys.table,
     ] + CountingKeys.all.map(\.table) + AudioFilterKind.allCases.compactMap { AudioFilterTables.tables[$0] } + [
-      ParameterKeys.table, CaptionKeys.table, CueKeys.table, ExportKeys.table, VideoKeys.table, VideoKeys.shared, AudioKeys.table,
+      ParameterKeys.table, CaptionKeys.table, CueKeys.table, ExportKeys.table, VideoKeys.table, VideoKeys.shared,
+      AudioKeys.table,
       AudioKeys.shared,
       ChapterKeys.table, OutputKeys.table,
     ]

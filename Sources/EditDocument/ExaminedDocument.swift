@@ -46,7 +46,7 @@ public struct ExaminedDocument: Sendable {
   let readingWarnings: ProblemList
 
   /// The files that the document names, in its order, and then those of the documents among its assets, whose names
-  /// begin with that of the document's and a slash. A relative path is relative to the document. `pointer` is its place,
+  /// begin with the document's own and a slash. A relative path is relative to the document. `pointer` is its place,
   /// for a problem with the file.
   public var assetPaths: [(id: AssetID, path: String, pointer: String)] {
     assets.map { ($0.id, $0.path, $0.pointer.text) } + nestedPaths

@@ -39,7 +39,8 @@ package struct FilmTimes: Sendable {
 extension Lowering {
   /// - Parameter edit: The edit that this has made.
   func times(_ edit: Edit) -> FilmTimes {
-    let pointers = document.assets.map { ($0.id, $0.pointer) } + document.pictures.map { ($0.id, $0.pointer) }
+    let pointers =
+      document.assets.map { ($0.id, $0.pointer) } + document.pictures.map { ($0.id, $0.pointer) }
       + document.nested.map { ($0.id, $0.pointer) }
     let assets = Dictionary(pointers) { first, _ in first }
     var times = FilmTimes()

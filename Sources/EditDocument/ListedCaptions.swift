@@ -20,7 +20,8 @@ struct ListedCaptions {
   func format(_ times: [Range<Int64>]) -> CaptionsFormat {
     let events = zip(cues, times).enumerated().map { number, cue in
       CaptionEvent(
-        start: cue.1.lowerBound, end: cue.1.upperBound, fields: "\(number),0,Default,,0,0,0,,\(Self.escaped(cue.0.text))")
+        start: cue.1.lowerBound, end: cue.1.upperBound,
+        fields: "\(number),0,Default,,0,0,0,,\(Self.escaped(cue.0.text))")
     }
     return CaptionsFormat(
       header: "[Script Info]\r\nScriptType: v4.00+\r\n", hasStyles: false, events: events)
@@ -28,6 +29,7 @@ struct ListedCaptions {
 
   /// A text as ASS has it: lines end with `\N`, and nothing else has a meaning.
   private static func escaped(_ text: String) -> String {
+    let text = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
     var escaped = ""
     var isAfterBackslash = false
     for scalar in text.unicodeScalars {
@@ -35,7 +37,6 @@ struct ListedCaptions {
       if isAfterBackslash, "Nnh{}\n".unicodeScalars.contains(scalar) { escaped += "\u{2060}" }
       isAfterBackslash = scalar == "\\"
       switch scalar {
-      case "\r": break
       case "\n": escaped += "\\N"
       case "{", "}": escaped += "\\\(scalar)"
       default: escaped.unicodeScalars.append(scalar)
@@ -92,9 +93,13 @@ extension Lowering {
     }
     guard times.count == entry.written.cues.count, let end = times.map(\.upperBound).max() else { return }
     let duration = MediaTime(value: end, timescale: 1000)
-    guard let range = exact(at: entry.pointer, { () throws(TimeError) in
-      try MediaTimeRange(start: .zero, duration: duration)
-    }) else { return }
+    guard
+      let range = exact(
+        at: entry.pointer,
+        { () throws(TimeError) in
+          try MediaTimeRange(start: .zero, duration: duration)
+        })
+    else { return }
     var track = TrackDescription(
       index: 0, type: .subtitle, codec: ListedCaptions.container, timebase: MediaTime(value: 1, timescale: 1000),
       range: range)

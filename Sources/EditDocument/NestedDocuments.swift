@@ -33,7 +33,7 @@ extension Document.Nested {
   /// - Parameter assets: What its files contain, by the names that it has for them.
   package func description(assets: [AssetID: AssetDescription]) throws(DocumentError) -> AssetDescription {
     let examined = try Document.parse(document.bytes)
-    let edit = try examined.lower(assets: assets, output: examined.lacksOutput ? examined.provisionalOutput : nil)
+    let edit = try examined.lower(assets: assets, output: examined.provisionalOutput)
     do {
       return try NestedEdit(edit, isTransparent: isTransparent).description
     } catch {
@@ -96,8 +96,19 @@ struct NestedEntry: Sendable {
   /// The place of the document in the one around it.
   var pointer: JSONPointer
 
-  /// The output with which it is lowered: its own film, as it would be made of it alone.
-  var output: String? { document.lacksOutput ? document.provisionalOutput : nil }
+  /// It has one output: of several the first with pictures, and if that has no sound, with that of another.
+  var film: ExaminedDocument {
+    guard document.hasOutputs else { return document }
+    var film = document
+    let outputs = document.export.outputs
+    if let shown = outputs.first(where: \.hasPictures) ?? outputs.first {
+      film.export = shown.export
+      if shown.export.audio.isNone, let heard = outputs.first(where: { !$0.export.audio.isNone }) {
+        film.export.audio = heard.export.audio
+      }
+    }
+    return film
+  }
 
   /// The name of one of its assets in the document around it.
   func name(of asset: AssetID) -> AssetID { "\(id)/\(asset)" }
@@ -115,6 +126,10 @@ extension DocumentReader {
         problems.add(
           root.pointer, "the document '\(path.shortened)' was not read: where files are not read, put it here itself")
       }
+      return nil
+    }
+    if id.contains("/") {
+      problems.add(value.pointer, "the name of a document has no '/': it is before the names of its own assets")
       return nil
     }
     guard depth < NestedKeys.greatestDepth else {
@@ -228,7 +243,9 @@ extension ExaminedDocument {
   /// The files that the documents among its assets name.
   var nestedPaths: [(id: AssetID, path: String, pointer: String)] {
     nested.flatMap { entry in
-      entry.document.assetPaths.map { (entry.name(of: $0.id), entry.written.path($0.path), entry.pointer.text + $0.pointer) }
+      entry.document.assetPaths.map {
+        (entry.name(of: $0.id), entry.written.path($0.path), entry.pointer.text + $0.pointer)
+      }
     }
   }
 }
@@ -239,12 +256,17 @@ extension Lowering {
     for entry in document.nested {
       let prefix = entry.name(of: "")
       do {
-        let (edit, warnings) = try entry.document.lowerWithWarnings(
-          assets: assets.below(prefix), output: entry.output, unreadable: unreadable.below(prefix))
+        let film = entry.film
+        let (edit, warnings) = try film.lowerWithWarnings(
+          assets: assets.below(prefix), output: film.provisionalOutput, unreadable: unreadable.below(prefix))
         nestedWarnings += warnings.map { $0.within(entry.pointer) }
-        guard let made = exact(at: entry.pointer, { () throws(TimeError) in
-          try NestedEdit(edit, isTransparent: entry.written.isTransparent)
-        }) else { continue }
+        guard
+          let made = exact(
+            at: entry.pointer,
+            { () throws(TimeError) in
+              try NestedEdit(edit, isTransparent: entry.written.isTransparent)
+            })
+        else { continue }
         nested[entry.id] = made
         assets[entry.id] = made.description
         if edit.audioMix.loudness != nil {
@@ -270,6 +292,8 @@ extension Dictionary where Key == AssetID {
   /// Those whose names begin with a text, without it.
   fileprivate func below(_ prefix: String) -> [AssetID: Value] {
     Dictionary(
-      uniqueKeysWithValues: filter { $0.key.hasPrefix(prefix) }.map { (String($0.key.dropFirst(prefix.count)), $0.value) })
+      uniqueKeysWithValues: filter { $0.key.hasPrefix(prefix) }.map {
+        (String($0.key.dropFirst(prefix.count)), $0.value)
+      })
   }
 }

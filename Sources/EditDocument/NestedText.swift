@@ -42,14 +42,17 @@ package struct NestedText: Sendable {
   ) throws(DocumentError) {
     bytes = text
     var problems: [Problem] = []
+    // What the documents add to this one.
+    var left = JSONReader.greatestByteCount
     let (filled, parts) = Self.filled(
-      text, at: "", folder: nil, around: [identity], problems: &problems, read)
+      text, at: "", folder: nil, around: [identity], left: &left, problems: &problems, read)
     guard problems.isEmpty else { throw DocumentError(problems: problems) }
     (bytes, self.parts) = (filled, parts)
   }
 
   private static func filled(
-    _ text: [UInt8], at place: String, folder: String?, around: [String], problems: inout [Problem],
+    _ text: [UInt8], at place: String, folder: String?, around: [String], left: inout Int,
+    problems: inout [Problem],
     _ read: (String) throws(Unreadable) -> File
   ) -> (text: [UInt8], parts: [Part]) {
     // What is not JSON is reported by who reads the document.
@@ -57,7 +60,7 @@ package struct NestedText: Sendable {
     var result: [UInt8] = []
     var parts: [Part] = []
     var rest = 0
-    for written in root.namedDocuments {
+    for written in root.namedDocuments where left >= 0 {
       let pointer = place + written.path.pointer.text
       guard around.count <= NestedKeys.greatestDepth else {
         problems.append(
@@ -71,14 +74,20 @@ package struct NestedText: Sendable {
         guard !around.contains(file.identity) else {
           throw Unreadable("the document '\(written.text.shortened)' is an asset of itself")
         }
+        left -= file.text.count
+        guard left >= 0 else {
+          throw Unreadable(
+            "with the documents that are its assets, each as often as it is named, the document has more than "
+              + "\(JSONReader.greatestByteCount) bytes")
+        }
         if let error = Self.syntaxError(file.text) {
           throw Unreadable("\(path):\(error.line):\(error.column): not JSON: \(error.message)")
         }
         let own = folderPart(of: written.text)
         parts.append(Part(pointer: pointer, path: path, text: file.text))
         let inner = filled(
-          file.text, at: pointer, folder: joined(folder, own), around: around + [file.identity], problems: &problems,
-          read)
+          file.text, at: pointer, folder: joined(folder, own), around: around + [file.identity], left: &left,
+          problems: &problems, read)
         parts += inner.parts
         result += text[rest..<written.path.offset]
         result += inner.text

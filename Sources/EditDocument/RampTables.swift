@@ -131,7 +131,7 @@ enum RampTables {
             quantity.0.summary)
         },
       rules: [
-        .excludes("at", "over", "a ramp has 'over', a range, or 'at', a time, not both"),
+        .excludes("at", "over", "a ramp has 'over', a range, or 'at', a time, not both")
       ]
         + [easing.name, keyTimes.name, repeatCount.name, autoreverse.name].map { key in
           .needs(key, "over", "a value that is set at a time has no '\(key)'; it is for ramps with 'over'")

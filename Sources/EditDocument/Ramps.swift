@@ -167,8 +167,8 @@ extension Lowering {
     return placed
   }
 
-  /// The steps from each value of a ramp to its next one, in order, without a gap. Nil and a problem if a time cannot be
-  /// kept exactly, or if all ramps together have too many.
+  /// The steps from each value of a ramp to its next one, in order, without a gap. Nil and a problem if a time cannot
+  /// be kept exactly, or if all ramps together have too many.
   mutating func steps<Value>(
     _ change: Document.Change<Value>, _ course: Document.Course, over: MediaTimeRange, at pointer: JSONPointer
   ) -> [(over: MediaTimeRange, from: Value, to: Value)]? {

@@ -89,7 +89,8 @@ enum LoudnessKeys {
 /// An entry of `captions`. `kinds` has the uses of captions that a key is for.
 enum CaptionKeys {
   static let asset = Key(
-    "asset", .asset, default: "required without `cues`", "a name of `assets`, of a file of captions or a movie with them")
+    "asset", .asset, default: "required without `cues`",
+    "a name of `assets`, of a file of captions or a movie with them")
   static let cues = Key(
     "cues",
     Form<[Document.Captions.Cue]>(
@@ -146,7 +147,9 @@ enum CaptionKeys {
     [
       Property(key: asset) { reader, value, captions in
         if let id = asset.form.read(&reader, value) { captions.asset = id }
-      } write: { $0.asset.isEmpty && !$0.cues.isEmpty ? nil : .text($0.asset) },
+      } write: {
+        $0.asset.isEmpty && !$0.cues.isEmpty ? nil : .text($0.asset)
+      },
       cues.of(list: \.cues),
     ] + [use.of(\.as), part.of(\.use), at.of(\.at)] + ofPictures
     + [language.of(\.language), title.of(\.title), isDefault.of(\.default)]
@@ -166,7 +169,7 @@ enum CaptionKeys {
 /// One caption of a list.
 enum CueKeys {
   static let over = Key(
-    required: "over", .range(.own), "when it is shown, counted from `at` of the captions; to the nearest millisecond")
+    required: "over", .range(.plain), "when it is shown, counted from `at` of the captions; to the nearest millisecond")
   static let text = Key(
     required: "text", .name("a caption"), "its lines, with `\\n` between them")
 

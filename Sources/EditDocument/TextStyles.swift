@@ -110,7 +110,8 @@ extension ExaminedDocument {
       let missing = Set(found.values.flatMap(\.missing)).sorted()
       guard !missing.isEmpty else { continue }
       warnings.add(
-        entry.pointer.key(entry.isList ? "cues" : "asset"), "no font has \(Self.list(characters: missing)); boxes are shown instead")
+        entry.pointer.key(entry.isList ? "cues" : "asset"),
+        "no font has \(Self.list(characters: missing)); boxes are shown instead")
     }
     return warnings.problems
   }

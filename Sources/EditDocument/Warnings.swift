@@ -42,7 +42,8 @@ extension Lowering {
   }
 
   private func addUnusedAssets(to warnings: inout ProblemList) {
-    let all = document.assets.map { ($0.id, $0.pointer) } + document.pictures.map { ($0.id, $0.pointer) }
+    let all =
+      document.assets.map { ($0.id, $0.pointer) } + document.pictures.map { ($0.id, $0.pointer) }
       + document.nested.map { ($0.id, $0.pointer) }
     for (id, pointer) in all where !document.usedAssets.contains(id) {
       warnings.add(pointer, "nothing uses '\(id.shortened)'")

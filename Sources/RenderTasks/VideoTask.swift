@@ -41,7 +41,8 @@ package struct VideoTask: Sendable, Hashable, Codable {
 extension VideoTask {
   /// The digests of the sources' files, in the order of the sources.
   package var sourceDigests: [String] {
-    sources.flatMap { source in source.nested?.task.sourceDigests ?? (source.video.drawn == nil ? [source.digest] : []) }
+    sources.flatMap { source in source.nested?.task.sourceDigests ?? (source.video.drawn == nil ? [source.digest] : [])
+    }
   }
 
   /// The digests of the font files that the texts need, each once, in order of first appearance. They are inputs of the

@@ -9,6 +9,8 @@ struct AudioPlanner {
   private struct Sources {
     var used: [PlannedAudioSource] = []
     var indices: [PlannedAudioSource: Int] = [:]
+    /// The mixes of assets that are edits.
+    var nested: [AssetID: AudioMixdown] = [:]
 
     mutating func index(of source: PlannedAudioSource) -> Int {
       if let index = indices[source] { return index }
@@ -92,7 +94,10 @@ struct AudioPlanner {
       var source = PlannedAudioSource(
         digest: asset.digest, track: description.index, timebase: description.timebase, origin: description.origin,
         discontinuities: description.discontinuities, audio: audio)
-      if let mix = try nested(clip.asset, audio, sampleRate: sampleRate) {
+      if used.nested[clip.asset] == nil {
+        used.nested[clip.asset] = try nested(clip.asset, audio, sampleRate: sampleRate)
+      }
+      if let mix = used.nested[clip.asset] {
         (source.audio.sampleRate, source.nested) = (sampleRate, mix)
         source.timebase = MediaTime(value: 1, timescale: Int32(clamping: sampleRate))
       }

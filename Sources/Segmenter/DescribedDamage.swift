@@ -27,6 +27,7 @@ enum DescribedDamage {
   /// In the order of the clips that show them. Those of an edit that is an asset come again with each of its clips.
   private static func frames(of edit: Edit, sources: SourceLookup) throws(PlanError) -> [DamagedFrame] {
     var found: [DamagedFrame] = []
+    var ofNested: [AssetID: [DamagedFrame]] = [:]
     let film = try mapErrors(to: PlanError.time("the film's start")) { () throws(TimeError) in try edit.exportedRange }
     var clips = edit.composition.tracks.filter { $0.type == .video }.flatMap(\.clips).map { ($0, over: $0.target) }
     clips += try edit.movingOverlays
@@ -35,7 +36,9 @@ enum DescribedDamage {
       let (start, end) = (max(over.start, film.start), min(over.end, film.end))
       guard start < end else { continue }
       if let (nested, own) = sources.nested(clip.asset) {
-        let inner = try frames(of: nested.edit, sources: own)
+        let inner: [DamagedFrame]
+        if let known = ofNested[clip.asset] { inner = known } else { inner = try frames(of: nested.edit, sources: own) }
+        ofNested[clip.asset] = inner
         try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
           () throws(TimeError) in
           for var frame in inner.prefix(mostTimes) {

@@ -5,9 +5,29 @@ import RenderTasks
 /// the colours of the film that shows them. So a frame that is shown whole, in a film of its size, is the frame that
 /// its own film would have there.
 struct NestedPlanner {
+  /// The edits that are planned for a film. One that is shown several times, or within others, is planned each time.
+  final class Count {
+    /// The most of one segment: each has decoders and frames of its own.
+    static let greatestOfSegment = 500
+    static let greatestOfFilm = 50_000
+
+    private var (film, segment) = (0, 0)
+
+    func beginSegment() { segment = 0 }
+
+    func add(_ id: AssetID) throws(PlanError) {
+      (film, segment) = (film + 1, segment + 1)
+      guard segment <= Self.greatestOfSegment, film <= Self.greatestOfFilm else {
+        throw PlanError(
+          .tooManyNested(segment: Self.greatestOfSegment, film: Self.greatestOfFilm), "the document '\(id)'")
+      }
+    }
+  }
+
   /// The format of the film that shows them.
   let format: VideoTaskFormat
   let fonts: [FontRequest: TextFonts]
+  let count: Count
 
   /// - Parameters:
   ///   - shown: Frames of the asset's film; those that it does not have are left out.
@@ -17,6 +37,7 @@ struct NestedPlanner {
     of id: AssetID, _ shown: ClosedRange<Int64>, in sources: SourceLookup
   ) throws(PlanError) -> NestedPictures? {
     guard let (nested, own) = sources.nested(id) else { return nil }
+    try count.add(id)
     let edit = nested.edit
     let (start, frameCount) = try mapErrors(to: PlanError.time("the length of '\(id)'")) { () throws(TimeError) in
       (try edit.exportedRange.start, try edit.frameCount)
@@ -31,7 +52,7 @@ struct NestedPlanner {
     let last = Int(min(max(0, shown.upperBound), Int64(frameCount - 1)))
     let builder = try SegmentBuilder(
       edit: edit, timeline: timeline, format: format, renditions: [], sources: own, fonts: fonts,
-      segments: [first..<last + 1])
+      segments: [first..<last + 1], within: count)
     return NestedPictures(
       task: try builder.task(0), firstFrame: Int64(first), isTransparent: nested.isTransparent)
   }

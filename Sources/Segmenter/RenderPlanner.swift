@@ -261,6 +261,8 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case notMeasured
     /// The overlays are in more places of segments than the limit.
     case tooManyOverlays(limit: Int)
+    /// More documents that are assets are shown in a segment, or in all, than the limits.
+    case tooManyNested(segment: Int, film: Int)
     /// The captions of all segments' tasks have more bytes than the limit.
     case tooManyCaptions(asset: AssetID, limit: Int)
     /// The captions of a text track that are shown together at a time, in milliseconds, have more bytes than the limit.
@@ -300,6 +302,9 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .textTrackTooLarge(_, let limit):
       "\(subject) would take more than \(limit) bytes, because too many captions are shown at the same time; mkv and "
         + "webm have each caption by itself"
+    case .tooManyNested(let segment, let film):
+      "\(subject) and others are shown too often: a segment shows at most \(segment) documents that are assets, and a "
+        + "film \(film), each counted with those in it"
     case .tooManyOverlays(let limit):
       "\(subject) are shown in more than \(limit) places of the film's segments; show fewer overlays, or each for a "
         + "shorter time"

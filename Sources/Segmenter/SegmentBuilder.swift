@@ -14,14 +14,19 @@ struct SegmentBuilder {
   private let filters: [Filter<RampList>]?
   private let captions: CaptionPlanner
   private let metadata: [TrackID: MetadataTrack]
+  private let nestedCount: NestedPlanner.Count
+  /// Whether it builds what another segment shows.
+  private let isNested: Bool
 
   /// - Parameters:
   ///   - renditions: Those of all segments. Empty: their frames are not encoded.
   ///   - segments: the frames of every segment, rising and apart.
+  ///   - count: That of the film whose segment shows what is built. Nil: it is a film of its own.
   init(
     edit: Edit, timeline: Timeline, format: VideoTaskFormat, renditions: [VideoRendition], sources: SourceLookup,
-    fonts: [FontRequest: TextFonts], segments: [Range<Int>]
+    fonts: [FontRequest: TextFonts], segments: [Range<Int>], within count: NestedPlanner.Count? = nil
   ) throws(PlanError) {
+    (nestedCount, isNested) = (count ?? NestedPlanner.Count(), count != nil)
     self.timeline = timeline
     self.format = format
     self.renditions = renditions
@@ -40,7 +45,9 @@ struct SegmentBuilder {
     let clock = try mapErrors(to: PlanError.time("frame \(frames.lowerBound)")) { () throws(TimeError) in
       try SegmentClock(frames: frames, grid: timeline.grid)
     }
-    var used = SegmentSources(lookup: sources, nested: NestedPlanner(format: format, fonts: fonts), frames: frames)
+    if !isNested { nestedCount.beginSegment() }
+    let nestedPlanner = NestedPlanner(format: format, fonts: fonts, count: nestedCount)
+    var used = SegmentSources(lookup: sources, nested: nestedPlanner, frames: frames)
     var spans: [Span] = []
     for span in timeline.spans(in: frames) {
       let shown = span.frames.clamped(to: frames)

@@ -4,24 +4,24 @@ import RenderTasks
 /// Finds the track of the file that a clip shows.
 struct SourceLookup {
   let assets: [AssetID: PlannedAsset]
-  /// The assets that are edits.
-  private let nested: [AssetID: NestedEdit]
+  /// The assets that are edits, each with the lookup of its own assets.
+  private let nested: [AssetID: (edit: NestedEdit, sources: SourceLookup)]
 
   /// Those of an edit: its files, the pictures that are drawn, and the edits.
   init(_ edit: Edit, _ files: [AssetID: PlannedAsset]) {
-    nested = edit.nested ?? [:]
-    let descriptions = (edit.drawn ?? [:]).merging(nested.mapValues(\.description)) { $1 }
+    let edits = edit.nested ?? [:]
+    let descriptions = (edit.drawn ?? [:]).merging(edits.mapValues(\.description)) { $1 }
     assets = files.merging(descriptions.mapValues { PlannedAsset(description: $0, digest: "") }) { $1 }
+    nested = Dictionary(
+      uniqueKeysWithValues: edits.map { id, edit in
+        let prefix = "\(id)/"
+        let own = files.filter { $0.key.hasPrefix(prefix) }.map { (String($0.key.dropFirst(prefix.count)), $0.value) }
+        return (id, (edit, SourceLookup(edit.edit, Dictionary(uniqueKeysWithValues: own))))
+      })
   }
 
   /// An asset that is an edit, with the lookup of its own assets. Nil: it is no edit.
-  func nested(_ id: AssetID) -> (edit: NestedEdit, sources: SourceLookup)? {
-    nested[id].map { edit in
-      let prefix = "\(id)/"
-      let own = assets.filter { $0.key.hasPrefix(prefix) }.map { (String($0.key.dropFirst(prefix.count)), $0.value) }
-      return (edit, SourceLookup(edit.edit, Dictionary(own) { first, _ in first }))
-    }
-  }
+  func nested(_ id: AssetID) -> (edit: NestedEdit, sources: SourceLookup)? { nested[id] }
 
   /// The digest of an asset's file. Empty for an asset without a description, which lowering refuses.
   func digest(of asset: AssetID) -> String { assets[asset]?.digest ?? "" }

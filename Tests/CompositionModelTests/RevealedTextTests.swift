@@ -3,7 +3,8 @@ import Testing
 
 /// Texts that are seen part by part.
 @Suite struct RevealedTextTests {
-  private func seen(_ text: String, _ unit: RevealedText.Unit, over duration: Int64, at time: Rational) throws -> String {
+  private func seen(_ text: String, _ unit: RevealedText.Unit, over duration: Int64, at time: Rational) throws -> String
+  {
     let counting = CountingText(
       .revealed(RevealedText(text, by: unit, over: MediaTime(seconds: duration))), start: MediaTime(seconds: 2))
     return try counting.text(at: MediaTime(time), frameDuration: MediaTime(value: 1, timescale: 25))

@@ -20,7 +20,9 @@ import Testing
     return layer.opacity
   }
 
-  private func ramp(_ start: String, _ end: String, _ from: Double, _ to: Double, _ easing: Easing? = nil) throws -> Ramp {
+  private func ramp(_ start: String, _ end: String, _ from: Double, _ to: Double, _ easing: Easing? = nil) throws
+    -> Ramp
+  {
     Ramp(over: try MediaTimeRange(start: at(start), end: at(end)), from: from, to: to, easing: easing)
   }
 
@@ -45,8 +47,10 @@ import Testing
       try opacity(
         #"{ "over": "0..4", "opacity": [0.1, 0.6, 0.9], "keyTimes": [0, 0.25, 1], "repeat": 2, "autoreverse": true }"#
       ).ramps == [
-        ramp("2", "9/4", 0.1, 0.6), ramp("9/4", "3", 0.6, 0.9), ramp("3", "15/4", 0.9, 0.6), ramp("15/4", "4", 0.6, 0.1),
-        ramp("4", "17/4", 0.1, 0.6), ramp("17/4", "5", 0.6, 0.9), ramp("5", "23/4", 0.9, 0.6), ramp("23/4", "6", 0.6, 0.1),
+        ramp("2", "9/4", 0.1, 0.6), ramp("9/4", "3", 0.6, 0.9), ramp("3", "15/4", 0.9, 0.6),
+        ramp("15/4", "4", 0.6, 0.1),
+        ramp("4", "17/4", 0.1, 0.6), ramp("17/4", "5", 0.6, 0.9), ramp("5", "23/4", 0.9, 0.6),
+        ramp("23/4", "6", 0.6, 0.1),
       ])
   }
 
@@ -66,7 +70,9 @@ import Testing
     let second = try at("3")
     #expect(volume.ramps.map(\.to) == [0.25, 1, 0.25, 1] && volume.ramps[2].over.start == second)
     let filtered = try lowered(
-      text(#"{ "at": 0, "opacity": 1 } ], "filters": [ { "kind": "blur", "radius": [ { "over": "0..3", "value": [1, 5, 2, 9] } ] }"#))
+      text(
+        #"{ "at": 0, "opacity": 1 } ], "filters": [ { "kind": "blur", "radius": [ { "over": "0..3", "value": [1, 5, 2, 9] } ] }"#
+      ))
     let filters = try #require(filtered.videoComposition.instructions.last?.layers.first?.tracks.first?.filters)
     #expect(filters.count == 1 && "\(filters)".contains("9.0"))
   }
@@ -79,13 +85,16 @@ import Testing
     #expect(try found(#"{ "over": "0..3", "opacity": [0, 1], "keyTimes": [0, 0.5, 1] }"#) == [place + "/opacity"])
     for times in ["[0.1, 1]", "[0, 0.9]", "[0, 0.6, 0.5, 1]", "[0]", "[0, 2]", "1"] {
       #expect(
-        try found(#"{ "over": "0..3", "opacity": [0, 1], "keyTimes": \#(times) }"#).first == place + "/keyTimes", "\(times)")
+        try found(#"{ "over": "0..3", "opacity": [0, 1], "keyTimes": \#(times) }"#).first == place + "/keyTimes",
+        "\(times)")
     }
     for key in [#""repeat": 2"#, #""autoreverse": true"#, #""keyTimes": [0, 1]"#] {
       #expect(try !found(#"{ "at": 1, "opacity": 0.5, \#(key) }"#).isEmpty)
     }
     #expect(try found(#"{ "over": "0..3", "opacity": [0, 1], "repeat": 0 }"#) == [place + "/repeat"])
-    let many = (0..<70).map { #"{ "over": "\#($0)/10..\#($0 + 1)/10", "opacity": [0, 1], "repeat": 1000, "autoreverse": true }"# }
+    let many = (0..<70).map {
+      #"{ "over": "\#($0)/10..\#($0 + 1)/10", "opacity": [0, 1], "repeat": 1000, "autoreverse": true }"#
+    }
     #expect(try problems(text(many.joined(separator: ", "))).contains { $0.message.contains("more than 100000 steps") })
   }
 

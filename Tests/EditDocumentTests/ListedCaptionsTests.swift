@@ -47,6 +47,7 @@ import Testing
     #expect(try found("") == ["/captions/0/cues"])
     #expect(try found(Self.two, #", "asset": "v""#).contains("/captions/0/cues"))
     #expect(try found(#"{ "over": "1..2" }, { "text": "a" }, { "over": "1..2", "text": "" }"#).count == 3)
+    #expect(try found(#"{ "over": "1..end", "text": "a" }"#) == ["/captions/0/cues/0/over"])
     #expect(try found(#"{ "over": "1..1.0001", "text": "a" }"#) == ["/captions/0/cues/0/over"])
     #expect(
       try found(#"{ "over": "3..4", "text": "a" }, { "over": "1..2", "text": "b" }"#) == ["/captions/0/cues/1/over"])

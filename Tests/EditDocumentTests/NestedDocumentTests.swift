@@ -62,7 +62,8 @@ import Testing
   }
 
   @Test func `its files have its name before theirs, and its folder before their paths`() throws {
-    let deeper = #"{ "sheaf": 1, "assets": { "d": { "document": \#(Self.inner), "folder": "sub" } },"#
+    let deeper =
+      #"{ "sheaf": 1, "assets": { "d": { "document": \#(Self.inner), "folder": "sub" } },"#
       + #" "tracks": [ { "clips": [ { "asset": "d" } ] } ] }"#
     let document = try Document.parse(Array(text(deeper, keys: #", "folder": "titles""#).utf8))
     let files = document.assetPaths
@@ -95,7 +96,8 @@ import Testing
     #expect(
       try problems(text(keys: ##" }, "n/v": { "color": "#102030" "##)).isEmpty
         && problems(text(keys: ##" }, "x": "x.mov", "n/v": "y.mov", "m": { "color": "#000000""##)).map(\.pointer)
-          == ["/assets/n~1v"])
+          == ["/assets/n~1v"]
+    )
   }
 
   @Test func `its parameters are set, and are not those of the document around it`() throws {
@@ -114,6 +116,24 @@ import Testing
     #expect(try problems(text(template, keys: #", "set": { "en": 1 }"#)).map(\.pointer).contains(place + "en"))
     #expect(try problems(text(keys: #", "set": { "x": 1 }"#)).map(\.pointer) == [place + "x"])
     #expect(try problems(text(template)).map(\.pointer) == ["/assets/n/document/parameters/end"])
+  }
+
+  @Test func `no two files have one name`() throws {
+    let slash = text().replacing(#""n": {"#, with: #""n/v": {"#).replacing(#""asset": "n""#, with: #""asset": "n/v""#)
+    #expect(try problems(slash).map(\.pointer) == ["/assets/n~1v"])
+  }
+
+  @Test func `its output's name and its other outputs do not count`() throws {
+    for export in [
+      #""to": "x.gif""#, #""to": "x.wav""#,
+      #""to": "d", "outputs": [ { "name": "s", "container": "m4a" }, { "name": "p", "container": "mp4", "height": 180 } ]"#,
+    ] {
+      let inner = Self.inner.replacing(#""sound": false, "#, with: "").replacing(
+        #""videoComposition""#, with: #""export": { \#(export) }, "videoComposition""#)
+      let nested = try #require(try lowered(text(inner)).nested?["n"])
+      #expect(nested.description.tracks.map(\.type) == [.video, .audio], "\(export)")
+      #expect(nested.description.defaultTrack(.video)?.video?.size == PixelSize(width: 640, height: 360), "\(export)")
+    }
   }
 
   @Test func `it is written as it is read`() throws {
@@ -182,17 +202,33 @@ import Testing
       try read(files.merging(["edit.json": "{}"]) { $1 }, text)
     }
     #expect(
-      error?.problems.map(\.pointer) == ["/assets/a/document/assets/b/document/assets/a/document", "/assets/e/document"])
+      error?.problems.map(\.pointer) == [
+        "/assets/a/document/assets/b/document/assets/a/document", "/assets/e/document",
+      ])
   }
 
   @Test func `every file that cannot be read is a problem`() throws {
     let error = #expect(throws: DocumentError.self) {
       try read(
         ["bad.json": "{\n  \"x\": ]"],
-        #"{ "assets": { "a": { "document": "none.json" }, "b": { "document": "bad.json" }, "c": { "document": "{" } } }"#)
+        #"{ "assets": { "a": { "document": "none.json" }, "b": { "document": "bad.json" }, "c": { "document": "{" } } }"#
+      )
     }
     #expect(error?.problems.map(\.pointer) == ["/assets/a/document", "/assets/b/document", "/assets/c/document"])
     #expect(error?.problems[1].message.hasPrefix("bad.json:2:8: not JSON") == true)
+  }
+
+  @Test func `documents that are named again and again are too long together`() throws {
+    var files: [String: String] = [:]
+    for number in 0..<7 {
+      let inner = (0..<10).map { #""a\#($0)": { "document": "\#(number + 1).json" }"# }.joined(separator: ", ")
+      files["\(number).json"] = #"{ "assets": { \#(inner) } }"#
+    }
+    files["7.json"] = "{}"
+    let error = #expect(throws: DocumentError.self) {
+      try read(files, #"{ "assets": { "a": { "document": "0.json" } } }"#)
+    }
+    #expect(error?.problems.count == 1 && error?.problems[0].message.contains("more than") == true)
   }
 
   @Test func `a text without documents of files stays as it is`() throws {

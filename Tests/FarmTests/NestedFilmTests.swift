@@ -91,7 +91,9 @@ import Testing
     defer { files.remove() }
     let frames = try await hashes(try await alone())
     let fast = try await film(
-      "fast", tracks: #"{ "sound": false, "clips": [ { "asset": "n", "use": "0..4", "duration": 2 } ] }"#)
+      "fast", tracks: #"{ "clips": [ { "asset": "n", "use": "0..4", "duration": 2 } ] }"#)
+    // What is stretched is read beyond the end of its film.
+    _ = try await film("slow", tracks: #"{ "clips": [ { "asset": "n", "speed": 2.3 } ] }"#)
     #expect(try await hashes(fast) == (0..<50).map { frames[2 * $0] })
     let deeper = #"""
       { "sheaf": 1, "assets": { "d": { "document": \#(Self.inner) } } },
@@ -117,7 +119,8 @@ import Testing
       { "clips": [ { "asset": "e", "duration": 1, "frame": [70, 20, 50, 50], "fadeOut": 1 } ] },
       { "clips": [ { "asset": "b", "duration": 1, "frame": [30, 25, 60, 40] } ] }
       """#
-    let inner = #"{ "sheaf": 1, "assets": { \#(drawn) }, "tracks": [ \#(tracks) ], "#
+    let inner =
+      #"{ "sheaf": 1, "assets": { \#(drawn) }, "tracks": [ \#(tracks) ], "#
       + ##""videoComposition": { "renderSize": [160, 90], "frameRate": 25, "background": "#ff00ff" }"##
     let below = #"{ "sound": false, "clips": [ { "asset": "s", "use": "0..1" } ] }"#
     let nested = try await film(
@@ -139,6 +142,22 @@ import Testing
     #expect(zip(covered, expected).count { abs(Int($0) - Int($1)) > 20 } > found.count / 4)
   }
 
+  @Test func `documents that are shown too often together are refused at once`() async throws {
+    defer { files.remove() }
+    var document = ##"""
+      { "sheaf": 1, "assets": { "c": { "color": "#ff0000" } },
+        "tracks": [ { "clips": [ { "asset": "c", "duration": 1 } ] } ], "videoComposition": { "renderSize": [64, 36] } }
+      """##
+    let tracks = [String](repeating: #"{ "clips": [ { "asset": "n", "opacity": 0.5 } ] }"#, count: 8)
+    for _ in 0..<7 {
+      document = """
+        { "sheaf": 1, "assets": { "n": { "document": \(document) } }, "tracks": [ \(tracks.joined(separator: ", ")) ] }
+        """
+    }
+    let refused = try await TestFilm.render(try files.write(document, to: "bomb.json"), files.path("bomb.mp4"))
+    #expect(refused.status == 65 && refused.errors.contains("shown too often"), "\(refused.errors)")
+  }
+
   @Test func `a problem in the document of a file has its place there`() async throws {
     defer { files.remove() }
     _ = try files.write(
@@ -150,6 +169,7 @@ import Testing
     #expect(missing.status == 65 && missing.errors.contains("there is no document none.json"), "\(missing.errors)")
     _ = try files.write("{}", to: "none.json")
     let wrong = try await TestFilm.render(edit)
-    #expect(wrong.status == 65 && wrong.errors.contains("sub/inner.json:3:39: there is no asset 'x'"), "\(wrong.errors)")
+    #expect(
+      wrong.status == 65 && wrong.errors.contains("sub/inner.json:3:39: there is no asset 'x'"), "\(wrong.errors)")
   }
 }

@@ -6,7 +6,9 @@ import Testing
 /// Films of texts that are seen part by part.
 @Suite struct RevealedTextFilmTests {
   /// Lumas of each frame, row by row.
-  private func frames(_ text: String, _ files: Workspace, _ name: String, segments: String = "") async throws -> [[UInt8]] {
+  private func frames(_ text: String, _ files: Workspace, _ name: String, segments: String = "") async throws
+    -> [[UInt8]]
+  {
     let edit = try files.write(
       ##"""
       { "sheaf": 1, "assets": { "a": { "color": "#000000" } },
@@ -39,7 +41,8 @@ import Testing
       #expect(seen >= before, "frame \(number)")
       before = seen
     }
-    #expect(typed[0].allSatisfy { $0 == background } && typed[2] != typed[0] && typed[17] == whole && typed[19] == whole)
+    #expect(
+      typed[0].allSatisfy { $0 == background } && typed[2] != typed[0] && typed[17] == whole && typed[19] == whole)
     #expect(Set(typed).count == 16)
     if keys.isEmpty {
       let words = try await frames(text + #", "reveal": { "by": "word", "over": "0..1.2" } }"#, files, "words")

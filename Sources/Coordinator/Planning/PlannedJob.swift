@@ -85,7 +85,9 @@ struct PlannedJob: Sendable {
   ) -> [[FontRequest: FontFindings]] {
     (edit.captions ?? []).map { captions in
       guard case .drawn(let style) = captions.use,
-        let format = (edit.drawn?[captions.asset] ?? descriptions[captions.asset])?.tracks.first(where: { $0.index == captions.sourceTrack })?.captions
+        let format = (edit.drawn?[captions.asset] ?? descriptions[captions.asset])?.tracks.first(where: {
+          $0.index == captions.sourceTrack
+        })?.captions
       else { return [:] }
       let requests = CaptionScript(format, style: style, frame: edit.videoComposition.renderSize).requests
       return Dictionary(requests.compactMap { request in fonts.findings[request].map { (request, $0) } }) { first, _ in

@@ -29,8 +29,10 @@ final class NestedMix: SharedSource {
 
   func read(at position: Int64, into target: SampleBlock, _ range: SampleRange) throws(RenderError) {
     target.clear(range.start, range.count)
-    let heard = max(0, position)..<max(0, min(position + Int64(range.count), mix.sampleCount))
-    guard !heard.isEmpty else { return }
+    // What is looked ahead at or stretched may begin before the film and end after it.
+    let (first, end) = (max(0, position), min(position + Int64(range.count), mix.sampleCount))
+    guard first < end else { return }
+    let heard = first..<end
     let mixer = try mixer(at: heard.lowerBound)
     var next = heard.lowerBound
     while next < heard.upperBound {

@@ -196,7 +196,8 @@ private final class SourceCursor {
 extension PlannedSource {
   /// Whether a decoder of this source has the pictures of another one too.
   func isOfSameTrack(as other: PlannedSource) -> Bool {
-    nested == nil && digest == other.digest && track == other.track && codec == other.codec && timebase == other.timebase
+    nested == nil && digest == other.digest && track == other.track && codec == other.codec
+      && timebase == other.timebase
       && discontinuities == other.discontinuities && deinterlacing == other.deinterlacing && !video.isStill
   }
 

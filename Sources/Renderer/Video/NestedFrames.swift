@@ -8,8 +8,8 @@ import SheafCompositing
 /// Frames are made in rising order. Where times fall, because a clip is reversed or an overlay begins again, those
 /// before are made again, as many together as fit the memory, and kept.
 final class NestedFrames: NestedFrameSource {
-  /// The most bytes of the frames that are kept: 86 of 1920x1080 with 8 bits.
-  private static let greatestSize = 1 << 28
+  /// The most bytes of the frames that are kept: 16 of 1920x1080 with 8 bits.
+  private static let greatestSize = 1 << 26
 
   private let pictures: NestedPictures
   private let inputs: [String: any ByteSource]
@@ -68,6 +68,8 @@ final class NestedFrames: NestedFrameSource {
     /// The same over white. Nil: the frames are opaque.
     private let overWhite: FrameMaker?
     private let firstFrame: Int64
+    /// How much higher the luma of white is than that of black, with 10 bits: less where there are brighter colours.
+    private let contrast: Int
     private var latest: (black: Frame, white: Frame?, made: Frame)?
 
     init(
@@ -75,6 +77,8 @@ final class NestedFrames: NestedFrameSource {
       _ liveness: Liveness?, _ damage: DamageLog?
     ) throws(RenderError) {
       firstFrame = pictures.firstFrame
+      let matrix = YCbCrMatrix(pictures.task.format)
+      contrast = matrix.codes(.white).luma - matrix.codes(.black).luma
       let task = pictures.task
       try task.check()
       func maker(_ task: VideoTask) throws(RenderError) -> FrameMaker {
@@ -97,7 +101,7 @@ final class NestedFrames: NestedFrameSource {
       let pts = firstFrame + Int64(number)
       let made: Frame
       if let white {
-        made = try black.withAlpha(over: white)
+        made = try black.withAlpha(over: white, contrast: contrast)
         made.pts = pts
       } else {
         made = try mapErrors(to: RenderError.during("making a frame")) { () throws(MediaError) in try black.at(pts) }
@@ -120,7 +124,8 @@ extension VideoTask {
 extension Frame {
   /// A frame over black with the alpha by which it differs from the same frame over white: what is as bright over both
   /// is opaque. Its colours are multiplied by alpha. Both have 10 bits, and chroma of luma's size.
-  func withAlpha(over white: Frame) throws(RenderError) -> Frame {
+  /// - Parameter contrast: The luma of the white less that of black.
+  func withAlpha(over white: Frame, contrast whole: Int) throws(RenderError) -> Frame {
     guard let format = FrameFormat(name: NestedPictures.transparentFormat) else {
       throw RenderError(.infrastructure, "libav has no \(NestedPictures.transparentFormat)")
     }
@@ -138,7 +143,7 @@ extension Frame {
         }
       }
     }
-    let (whole, greatest) = (colour.isFullRange ? 1023 : 876, 1023)
+    let greatest = 1023
     let strides = (black: stride(ofPlane: 0), white: white.stride(ofPlane: 0), alpha: made.stride(ofPlane: 3))
     withPlane(0) { black in
       white.withPlane(0) { white in

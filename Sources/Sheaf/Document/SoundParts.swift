@@ -56,7 +56,8 @@ extension AudioMix.InputParameters {
 extension Edit.Captions {
   /// Nil if a time is in frames, or if they are a list.
   init?(_ captions: Document.Captions) {
-    guard captions.cues.isEmpty, let source = captions.use.converted({ $0.inSeconds }), let start = captions.at.converted({ $0.inSeconds })
+    guard captions.cues.isEmpty, let source = captions.use.converted({ $0.inSeconds }),
+      let start = captions.at.converted({ $0.inSeconds })
     else { return nil }
     let use: Use
     switch captions.as ?? .picture {
