@@ -69,17 +69,11 @@ struct CostModel {
   private func madeFrame(of id: AssetID) throws(PlanError) -> Double? {
     if let known = nested.perFrame[id] { return known }
     guard let (nested, own) = sources.nested(id) else { return nil }
-    let edit = nested.edit
-    var format = format
-    (format.size, format.frameDuration) = (edit.videoComposition.renderSize, edit.videoComposition.frameDuration)
-    let (start, count) = try mapErrors(to: PlanError.time("the length of '\(id)'")) { () throws(TimeError) in
-      (try edit.exportedRange.start, try edit.frameCount)
-    }
-    let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: count, start: start)
-    let costs = CostModel(format: format, renditions: [], sources: own, filters: edit.videoComposition.filters)
+    let film = try NestedFilm(id, nested, own, within: format)
+    let (composition, count) = (nested.edit.videoComposition, film.timeline.grid.frameCount)
     let whole = try CumulativeCost(
-      timeline: Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: own)),
-      overlays: edit.videoComposition.overlays, costs: costs)
+      timeline: film.timeline, overlays: composition.overlays,
+      costs: CostModel(format: film.format, renditions: [], sources: own, filters: composition.filters))
     let mean = whole.cost(before: count) / Double(max(1, count)) * (nested.isTransparent ? 2 : 1)
     self.nested.perFrame[id] = mean
     return mean

@@ -38,20 +38,12 @@ struct NestedPlanner {
   ) throws(PlanError) -> NestedPictures? {
     guard let (nested, own) = sources.nested(id) else { return nil }
     try count.add(id)
-    let edit = nested.edit
-    let (start, frameCount) = try mapErrors(to: PlanError.time("the length of '\(id)'")) { () throws(TimeError) in
-      (try edit.exportedRange.start, try edit.frameCount)
-    }
-    var format = format
-    (format.size, format.frameDuration) = (edit.videoComposition.renderSize, edit.videoComposition.frameDuration)
-    format.toneMapping = edit.videoComposition.toneMapping == .bt2390 ? nil : edit.videoComposition.toneMapping
-    if nested.isTransparent { format.pixelFormat = .yuv444p10 }
-    let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount, start: start)
-    let timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: own))
-    let first = Int(min(max(0, shown.lowerBound), Int64(frameCount - 1)))
-    let last = Int(min(max(0, shown.upperBound), Int64(frameCount - 1)))
+    let film = try NestedFilm(id, nested, own, within: format)
+    let end = Int64(film.timeline.grid.frameCount - 1)
+    let first = Int(min(max(0, shown.lowerBound), end))
+    let last = Int(min(max(0, shown.upperBound), end))
     let builder = try SegmentBuilder(
-      edit: edit, timeline: timeline, format: format, renditions: [], sources: own, fonts: fonts,
+      edit: nested.edit, timeline: film.timeline, format: film.format, renditions: [], sources: own, fonts: fonts,
       segments: [first..<last + 1], within: count)
     return NestedPictures(
       task: try builder.task(0), firstFrame: Int64(first), isTransparent: nested.isTransparent)
@@ -68,5 +60,28 @@ struct NestedPlanner {
       pictures.isTransparent == true ? NestedPictures.transparentFormat : format.pixelFormat.rawValue
     video.bitDepth = format.pixelFormat.bitDepth
     return video
+  }
+}
+
+/// The film of an edit that is an asset, in the pixel format and the colours of the film that shows it.
+struct NestedFilm {
+  let format: VideoTaskFormat
+  let timeline: Timeline
+
+  /// - Parameter outer: The format of the film that shows it.
+  init(
+    _ id: AssetID, _ nested: NestedEdit, _ sources: SourceLookup, within outer: VideoTaskFormat
+  ) throws(PlanError) {
+    let (edit, composition) = (nested.edit, nested.edit.videoComposition)
+    let (start, frameCount) = try mapErrors(to: PlanError.time("the length of '\(id)'")) { () throws(TimeError) in
+      (try edit.exportedRange.start, try edit.frameCount)
+    }
+    var format = outer
+    (format.size, format.frameDuration) = (composition.renderSize, composition.frameDuration)
+    format.toneMapping = composition.toneMapping == .bt2390 ? nil : composition.toneMapping
+    if nested.isTransparent { format.pixelFormat = .yuv444p10 }
+    let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount, start: start)
+    timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: sources))
+    self.format = format
   }
 }

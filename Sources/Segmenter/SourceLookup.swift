@@ -192,7 +192,8 @@ struct SegmentSources {
         )
       }
       let index = add(key, asset: asset, track: description, video: video, decodeFrom: nil, starts: nil)
-      try nest(clip.asset, (shown.first ?? 0)...(shown.last ?? 0), at: index)
+      let (first, last) = (shown.first ?? 0, shown.last ?? 0)
+      try nest(clip.asset, min(first, last)...max(first, last), at: index)
       return index
     }
     let (start, end) = try mapErrors(to: error()) { () throws(TimeError) in
@@ -251,9 +252,9 @@ struct SegmentSources {
         }
         return video.frames.last(atOrBefore: tick) ?? 0
       }
-      let shown = try frame(at: from)...frame(at: through)
+      let (first, last) = (try frame(at: from), try frame(at: through))
       let index = add(key, asset: asset, track: track, video: video, decodeFrom: nil, starts: nil)
-      try nest(overlay.asset, shown, at: index)
+      try nest(overlay.asset, min(first, last)...max(first, last), at: index)
       return index
     }
     let (first, last) = try mapErrors(to: error()) { () throws(TimeError) in
