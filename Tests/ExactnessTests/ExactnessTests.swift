@@ -5,7 +5,7 @@ import TestMedia
 import TestPrograms
 import Testing
 
-/// Many kinds of files, each cut at ten hard places: each frame and each sample of the film is that which `ffmpeg`'s
+/// Many kinds of files, each cut at six hard places: each frame and each sample of the film is that which `ffmpeg`'s
 /// decode of the whole file has there, at any segmentation. `make exactness` compares all sources, and the program's
 /// own films. SHEAF_EXACTNESS_ONLY takes other sources: parts of their names, separated by commas.
 @Suite struct ExactnessTests {
@@ -14,7 +14,7 @@ import Testing
     var comparison = Comparison()
     var random = SeededRandom(seed: 8)
     let folder = try TemporaryFolder()
-    let attack = try Attack(source, in: folder, clipCount: 10, random: &random)
+    let attack = try Attack(source, in: folder, clipCount: 6, random: &random)
     for segmentDuration in [nil, "5f"] {
       let film = try InProcessFilm(
         attack.document, of: attack.path, attack.asset, segmentDuration: segmentDuration, random: &random)

@@ -168,7 +168,7 @@ import Testing
     let schemathesis = try Self.tool("schemathesis")
     let configuration = Place.repository.appendingPathComponent("Tests/FarmHTTPTests/schemathesis.toml").path
     let description = Place.repository.appendingPathComponent("docs/openapi.yaml").path
-    let examples = ProcessInfo.processInfo.environment["SHEAF_API_EXAMPLES"] ?? "6"
+    let examples = ProcessInfo.processInfo.environment["SHEAF_API_EXAMPLES"] ?? "3"
     let result = try await farm.shell(
       """
       '\(schemathesis)' --config-file '\(configuration)' run '\(description)' -u "http://$SHEAF_HTTP" \

@@ -200,14 +200,24 @@ struct LadderTests {
     #expect(try String(contentsOfFile: folder + "/high.mp4", encoding: .utf8) == "old")
   }
 
-  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  /// Of two outputs.
+  private static let pair = """
+    { "video": { \(h264) }, "outputs": [
+        { "name": "low", "container": "mp4", "height": 90 },
+        { "name": "sound", "container": "m4a", "video": false, "audio": { "bitRate": 96000 } } ] }
+    """
+
+  @Test(arguments: [
+    (SIGINT, 130, ladder, ["high.mp4", "low.mp4", "rate.mov", "sound.m4a", "web.webm"]),
+    (SIGTERM, 143, pair, ["low.mp4", "sound.m4a"]),
+  ] as [(Int32, Int32, String, [String])])
   func `an interrupted render leaves the earlier files, and the next one makes the right ones`(
-    signal: Int32, code: Int32
+    signal: Int32, code: Int32, outputs: String, names: [String]
   ) async throws {
     let files = try Workspace()
     defer { files.remove() }
     try await Self.source(files.path("source.mkv"))
-    let edit = try files.write(Self.document(Self.ladder), to: "edit.json")
+    let edit = try files.write(Self.document(outputs), to: "edit.json")
     let (films, store) = (files.path("films"), files.path("store"))
     try FileManager.default.createDirectory(atPath: films, withIntermediateDirectories: true)
     try "earlier".write(toFile: films + "/low.mp4", atomically: true, encoding: .utf8)
@@ -239,7 +249,6 @@ struct LadderTests {
 
     try await self.render(edit, films, store)
     try await self.render(edit, files.path("expected"), files.path("fresh"))
-    let names = ["high.mp4", "low.mp4", "rate.mov", "sound.m4a", "web.webm"]
     #expect(try FileManager.default.contentsOfDirectory(atPath: films).sorted() == names)
     for name in names { #expect(isEqual("\(films)/\(name)", files.path("expected/\(name)")), "\(name)") }
   }

@@ -8,7 +8,7 @@ enum MediaFiles {
   static let own = files(in: repository.appendingPathComponent("Tests/Media"))
 
   /// The repository's own, and of the files of `SHEAF_SHARED_MEDIA`, or of a folder `shared/media` next to the
-  /// repository, each fourth and one of each type; with the seed of `make exactness` all. Prints a line where there are
+  /// repository, each eighth and one of each type; with the seed of `make exactness` all. Prints a line where there are
   /// none.
   static let all: [String] = {
     let named = ProcessInfo.processInfo.environment["SHEAF_SHARED_MEDIA"].map { URL(fileURLWithPath: $0) }
@@ -18,7 +18,7 @@ enum MediaFiles {
     if isExhaustive { return own + found }
     var types: Set<String> = []
     let some = found.enumerated().filter { index, path in
-      types.insert(URL(fileURLWithPath: path).pathExtension).inserted || index.isMultiple(of: 4)
+      types.insert(URL(fileURLWithPath: path).pathExtension).inserted || index.isMultiple(of: 8)
     }
     return own + some.map(\.element)
   }()
