@@ -1,4 +1,5 @@
 import CompositionModel
+import FoundationEssentials
 import Glibc
 import SystemSupport
 
@@ -46,6 +47,9 @@ enum NearbyFile {
   /// What was most likely meant, in parentheses or after a semicolon; empty if nothing is near.
   static func hint(_ path: String) -> String {
     if let home = homeHint(path) { return home }
+    if let link = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
+      return "; it is a link to \(link), which does not exist"
+    }
     guard let name = path.split(separator: "/", omittingEmptySubsequences: false).last, !name.isEmpty else { return "" }
     let folder = Directories.parent(of: path)
     var status = stat()

@@ -275,6 +275,10 @@ package final class ContentStore: Sendable {
     DigestFolder(directory: "\(directory)/\(kind)").path(of: digest)
   }
 
+  /// Films and media are for the store's user and group: a worker on the coordinator's machine that reads them from the
+  /// store (`--content-store`) is of that group.
+  private static var permissions: mode_t { 0o640 }
+
   /// A new file, under a name that no other upload of any process has.
   func temporaryFile() throws(SystemError) -> OpenFile { try Self.temporaryFile(in: directory) }
 
@@ -288,11 +292,11 @@ package final class ContentStore: Sendable {
   /// - Parameter flags: Those of `open`, with `O_CREAT`.
   static func makeTemporaryFile(_ path: String, _ flags: Int32) throws(SystemError) -> OpenFile {
     do throws(SystemError) {
-      return try OpenFile.open(path, flags)
+      return try OpenFile.open(path, flags, permissions: permissions)
     } catch  where error.isMissing {
       let folder = Directories.parent(of: path)
       try makeFolder(folder, in: Directories.parent(of: folder))
-      return try OpenFile.open(path, flags)
+      return try OpenFile.open(path, flags, permissions: permissions)
     }
   }
 

@@ -228,12 +228,13 @@ extension Lowering {
     let formats = shownAssets.map(\.video)
     // A photograph or a title card before the first shot does not decide how the film is stored.
     let first = formats.first { !$0.isStill } ?? formats.first
+    let coloured = firstOfColours ?? first
     let written = document.export.presetVideo
-    let colour = filmColour(first)
+    let colour = filmColour(coloured)
     let pixelFormat = written.pixelFormat ?? defaultPixelFormat(first, isHDR: colour.highDynamicRange != nil)
     var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: colour, hdr: hdrMetadata(colour))
     format.size = renderSize(formats, pixelFormat)
-    if let size = format.size { format.colour = filmColour(first, size: size) }
+    if let size = format.size { format.colour = filmColour(coloured, size: size) }
     format.stored = format.size.flatMap { outputSize($0, pixelFormat) } ?? format.size
     format.stored = format.stored?.stored(with: written.shape, as: pixelFormat)
     if let size = format.stored, !document.export.video.isNone,

@@ -4,6 +4,8 @@ import HTTPTypes
 import HummingbirdCore
 import Logging
 import NIOCore
+import Runtime
+import Wire
 
 /// Answers each request: finds its route, checks the token, and turns what is thrown into a reply.
 struct Responder: Sendable {
@@ -19,12 +21,14 @@ struct Responder: Sendable {
   private let logger: Logger
   private let table: RouteTable
   private let measurements: Measurements
+  private let refusals: RefusalLog
 
   init(_ farm: FarmService, access: Access, limits: HTTPLimits, logger: Logger) {
     self.farm = farm
     self.access = access
     self.limits = limits
     self.logger = logger
+    refusals = RefusalLog(logger)
     let measurements = Measurements()
     let connections = OpenConnections(limit: limits.connections)
     let feed = EventFeed(farm)
@@ -56,6 +60,11 @@ struct Responder: Sendable {
       try await writer.writeInformationalHead(HTTPResponse(status: .continue))
     }
     let (response, template) = await answer(request)
+    if response.status == .unauthorized, request.headers.contains(.authorization) {
+      refusals.refused("requests over HTTP with a wrong token", channel.remoteAddress?.ipAddress ?? "")
+      // Whoever guesses has few guesses.
+      try await Task.sleep(for: WireProtocol.refusalDelay)
+    }
     measurements.count(request: template, status: response.status.code)
     var head = response.head
     // The rest of a body that is refused is not waited for if it may be long.

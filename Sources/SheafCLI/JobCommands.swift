@@ -5,6 +5,7 @@ import ContentStorage
 import EditDocument
 import FarmAPI
 import FarmModel
+import Runtime
 import SwiftProtobuf
 import SystemSupport
 
@@ -63,6 +64,7 @@ struct SubmitCommand: AsyncParsableCommand {
       var jobs: [(title: String, begun: BegunJob)] = []
       for film in films {
         do {
+          if output != nil { try await BlockingWork.run { try film.makeFolder() } }
           jobs.append((film.title, try await begin(film.values, to: film.output, waits: waits, row: film.row)))
         } catch {
           try failures.add(error, in: film.title, json: form)

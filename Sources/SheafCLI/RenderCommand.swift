@@ -56,6 +56,7 @@ struct RenderCommand: AsyncParsableCommand {
       var failures = RowFailures()
       for film in films {
         do {
+          try await BlockingWork.run { try film.makeFolder() }
           try await render(film.values, to: film.output)
         } catch {
           try failures.add(error, in: film.title, json: json.isOn ? .lines : .none)

@@ -29,8 +29,22 @@ struct RowOptions: ParsableArguments {
     var values: [ParameterValue]
     /// Nil: the document names it.
     var output: String?
+    /// The path of the film, wherever it is named. Nil: nowhere.
+    var path: String?
     /// For messages, such as `card.json, row 3`.
     var title: String
+
+    /// Makes the folder that its film is in: the films of many rows are sorted by what the rows say.
+    func makeFolder() throws(CommandFailure) {
+      // Of `~/films` there would be a folder named `~`.
+      guard let path, !path.hasPrefix("~"), path != "-" else { return }
+      let folder = Directories.parent(of: path)
+      do throws(SystemError) {
+        try Directories.make(folder)
+      } catch {
+        throw CommandFailure(.document, "the output's folder \(folder) cannot be made: \(error)")
+      }
+    }
   }
 
   /// The films of the rows, checked together. Nil: there is no file of rows.
@@ -95,6 +109,7 @@ struct RowOptions: ParsableArguments {
       throw CommandFailure(problems: document.located(document.document.problems))
     }
     guard let path = film.output ?? document.outputPath else { return film }
+    film.path = path
     if let other = paths.updateValue(film.row, forKey: path) {
       throw CommandFailure(
         .document,

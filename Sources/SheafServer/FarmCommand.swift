@@ -60,7 +60,7 @@ struct FarmCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "A file whose first line is the farm's token. [SHEAF_TOKEN_FILE; or the token itself in SHEAF_TOKEN]",
+      "A file whose first line is the farm's token: that of clients, and of workers unless they have their own. [SHEAF_TOKEN_FILE; or the token itself in SHEAF_TOKEN]",
       valueName: "file"))
   var tokenFile: String?
 
@@ -75,6 +75,7 @@ struct FarmCommand: AsyncParsableCommand {
   func run() async throws {
     do {
       let token = try Setting.token(file: tokenFile)
+      let workerToken = try serving.workerToken(besides: token)
       let webhooks = try serving.webhookNetworks()
       let address = try ServedAddress.wire(listen, token: token)
       let web = try ServedAddress.http(http ?? Setting.text(nil, "SHEAF_HTTP") ?? "127.0.0.1:7480", token: token)
@@ -91,6 +92,7 @@ struct FarmCommand: AsyncParsableCommand {
           store: store, mediaRoot: nil, contents: FileContentCache(lists: store.blocks))
         let server = try await CoordinatorRun.bind(address, logger)
         var configuration = CoordinatorConfiguration(name: "", token: token)
+        configuration.workerToken = workerToken
         configuration.minimumFree = 1 << 30
         let local = LocalWorker(
           executable: worker,
@@ -98,7 +100,7 @@ struct FarmCommand: AsyncParsableCommand {
             "--coordinator", server.address.description, "--cache", folder.path("cache"), "--content-store",
             store.directory, "--exit-with-parent",
           ] + (slots.map { ["--slots", "\($0)"] } ?? []),
-          environment: (token.map { ["SHEAF_TOKEN": $0, "SHEAF_TOKEN_FILE": nil] } ?? [:])
+          environment: ((workerToken ?? token).map { ["SHEAF_TOKEN": $0, "SHEAF_TOKEN_FILE": nil] } ?? [:])
             .merging(serving.logFormat.map { ["SHEAF_LOG_FORMAT": $0] } ?? [:]) { $1 })
         let working = Task { try await local.supervise() }
         let failing = Task { () -> CommandFailure? in

@@ -76,7 +76,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "A file whose first line is the farm's token. [SHEAF_TOKEN_FILE; or the token itself in SHEAF_TOKEN]",
+      "A file whose first line is the farm's token: that of clients, and of workers unless they have their own. [SHEAF_TOKEN_FILE; or the token itself in SHEAF_TOKEN]",
       valueName: "file"))
   var tokenFile: String?
 
@@ -137,6 +137,7 @@ struct ServeCommand: AsyncParsableCommand {
     let connections = try Setting.number(
       maxConnections, "--max-connections", "SHEAF_MAX_CONNECTIONS", in: 1...100_000)
     if let connections { configuration.maximumConnections = Int(connections) }
+    configuration.workerToken = try serving.workerToken(besides: token)
     configuration.minimumFree = try Setting.bytes(minFree, "--min-free", "SHEAF_MIN_FREE") ?? 1 << 30
     configuration.storeLimit = try Setting.bytes(storeLimit, "--store-limit", "SHEAF_STORE_LIMIT")
     if let time = try Setting.duration(keepResults, "--keep-results", "SHEAF_KEEP_RESULTS") {

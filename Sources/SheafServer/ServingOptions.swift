@@ -16,6 +16,25 @@ struct ServingOptions: ParsableArguments {
       valueName: "network"))
   var webhookAllow: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "A file whose first line is the token of workers: then the farm's token is that of clients alone. [SHEAF_WORKER_TOKEN_FILE; or the token itself in SHEAF_WORKER_TOKEN]",
+      valueName: "file"))
+  var workerTokenFile: String?
+
+  /// The token of workers. Nil: it is that of clients.
+  /// - Parameter token: That of clients.
+  func workerToken(besides token: String?) throws -> String? {
+    guard let workers = try Setting.token(file: workerTokenFile, "SHEAF_WORKER_TOKEN") else { return nil }
+    guard let token else {
+      throw ValidationError("a token of workers needs one of clients too: set SHEAF_TOKEN or --token-file")
+    }
+    guard workers != token else {
+      throw ValidationError("the token of workers is that of clients: choose another, or leave it out")
+    }
+    return workers
+  }
+
   /// The networks to which webhooks may send. Throws if one of the texts is none.
   func webhookNetworks() throws -> AddressRule {
     let settings = webhookAllow.isEmpty ? [Setting.text(nil, "SHEAF_WEBHOOK_ALLOW") ?? ""] : webhookAllow

@@ -125,14 +125,15 @@ package enum Setting {
     return name == "json"
   }
 
-  /// The farm's token: the first line of the file that `--token-file` or `SHEAF_TOKEN_FILE` names, else the value of
-  /// `SHEAF_TOKEN`; nil if none of them is set. A line ends with LF or CRLF. Throws if the file cannot be read, has
-  /// more than 4096 bytes, or has an empty first line.
+  /// A token of the farm: the first line of the file that an option such as `--token-file` or a variable such as
+  /// `SHEAF_TOKEN_FILE` names, else the value of the variable `SHEAF_TOKEN`; nil if none of them is set. A line ends
+  /// with LF or CRLF. Throws if the file cannot be read, has more than 4096 bytes, or has an empty first line.
+  /// - Parameter variable: Of the token itself; that of the file's name has `_FILE` behind it.
   package static func token(
-    file option: String?, environment: Environment = ProcessEnvironment.value
+    file option: String?, _ variable: String = "SHEAF_TOKEN", environment: Environment = ProcessEnvironment.value
   ) throws(SettingError) -> String? {
-    guard let path = text(option, "SHEAF_TOKEN_FILE", environment: environment) else {
-      return environment("SHEAF_TOKEN")
+    guard let path = text(option, "\(variable)_FILE", environment: environment) else {
+      return environment(variable)
     }
     let bytes: [UInt8]
     do {

@@ -20,6 +20,10 @@ package enum WireProtocol {
   package static let readWindow = 64
   /// How long the first frame of a connection may take.
   package static let helloTimeout: Duration = .seconds(10)
+  /// How many connections a server keeps that have not said hello: of one address, and in all.
+  package static let pendingConnections = (ofAddress: 64, all: 256)
+  /// How long a peer with a wrong token waits for its refusal.
+  package static let refusalDelay: Duration = .seconds(1)
   /// While a frame is not complete, `leastProgress` bytes must arrive within this time.
   package static let frameTimeout: Duration = .seconds(30)
   /// In bytes. Far below what the slowest link carries in `frameTimeout`.

@@ -106,6 +106,9 @@ struct ContentStoreTests {
     #expect(
       store.path(of: digest)
         == "\(store.directory)/objects/ba/ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+    // Nobody but its user and its group reads it.
+    let attributes = try FileManager.default.attributesOfItem(atPath: store.path(of: digest))
+    #expect(attributes[.posixPermissions] as? Int == 0o640)
   }
 
   @Test func `an upload that is not as announced is rejected`() throws {

@@ -47,6 +47,21 @@ import Testing
     ) { first, _ in first }
   }
 
+  /// Its pictures have the colours of the film that shows them, whatever that is.
+  @Test func `one of drawn pictures alone does not decide the colours of the film before a video does`() throws {
+    let drawn = """
+      { "sheaf": 1, "assets": { "c": { "color": "#402060" } },
+        "tracks": [ { "clips": [ { "asset": "c", "duration": 1 } ] } ],
+        "videoComposition": { "renderSize": [640, 360], "frameRate": 24 } }
+      """
+    let film = try #require(try lowered(text(drawn)).export.video)
+    #expect(film.colour == FilmColour.bt709.tags)
+    // It does where it is all that there is.
+    let alone = text(drawn).replacingOccurrences(of: #", { "asset": "v", "use": "0..1" }"#, with: "")
+      .replacingOccurrences(of: #""v": "v.mov", "#, with: "")
+    #expect(try lowered(alone).export.video?.colour == ColourTags())
+  }
+
   @Test func `it is a video of its own size, rate and length`() throws {
     let edit = try lowered(text(clips: #"{ "asset": "n", "use": "1/2..2" }"#))
     let nested = try #require(edit.nested?["n"])

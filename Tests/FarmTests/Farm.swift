@@ -19,7 +19,9 @@ final class Farm: @unchecked Sendable {
   let address: String
   /// Of the HTTP API.
   let http: String
+  /// That of clients.
   let token = "token of \(UUID().uuidString)"
+  let workerToken = "token of workers \(UUID().uuidString)"
 
   struct Job: Decodable {
     struct Task: Decodable {
@@ -63,7 +65,7 @@ final class Farm: @unchecked Sendable {
     try Data().write(to: URL(fileURLWithPath: log))
     let program = Command(
       executable: Place.products.appendingPathComponent("sheaf").path, arguments: serve,
-      environment: ["SHEAF_TOKEN": token])
+      environment: ["SHEAF_TOKEN": token, "SHEAF_WORKER_TOKEN": workerToken])
     coordinator = try program.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log)))
     for index in 0..<count { try startWorker(environment: environments.isEmpty ? [:] : environments[index]) }
     try await eventually("\(count) workers at the coordinator") {
@@ -110,7 +112,7 @@ final class Farm: @unchecked Sendable {
     if let mediaRoot { arguments += ["--media-root", mediaRoot] }
     let worker = Command(
       executable: Place.products.appendingPathComponent(program).path, arguments: arguments,
-      environment: ["SHEAF_TOKEN": token].merging(environment) { $1 })
+      environment: ["SHEAF_TOKEN": workerToken].merging(environment) { $1 })
     let log = files.path("worker-\(index).log")
     try Data().write(to: URL(fileURLWithPath: log))
     workers.append(try worker.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))

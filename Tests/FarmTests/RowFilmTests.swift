@@ -33,20 +33,20 @@ struct RowFilmTests {
     try "picture,seconds\nred.png,3/10\nnone.png,1\nblue.png,0.7\n".write(
       toFile: rows, atomically: false, encoding: .utf8)
     let result = try await Command.sheaf(
-      "render", card, "--rows", rows, "-o", files.path("{{row}}.mkv"), "--store", files.path("store")
+      "render", card, "--rows", rows, "-o", files.path("films/of/{{row}}.mkv"), "--store", files.path("store")
     ).run()
     #expect(result.status == 65)
     #expect(result.errors.contains("card.json, row 2") && result.errors.contains("none.png"), "\(result.errors)")
     #expect(result.errors.contains("1 of 3 rows failed"), "\(result.errors)")
-    #expect(!FileManager.default.fileExists(atPath: files.path("2.mkv")))
+    #expect(!FileManager.default.fileExists(atPath: files.path("films/of/2.mkv")))
     for (row, picture, seconds) in [(1, "red.png", "3/10"), (3, "blue.png", "7/10")] {
       let document = files.path("document.json")
       try Self.document(picture, seconds).write(toFile: document, atomically: false, encoding: .utf8)
       let film = try await TestFilm.render(document, files.path("by-hand-\(row).mkv"))
       #expect(film.status == 0, "\(film.errors)")
-      #expect(try Self.frames(files.path("\(row).mkv")) == Self.frames(files.path("by-hand-\(row).mkv")))
+      #expect(try Self.frames(files.path("films/of/\(row).mkv")) == Self.frames(files.path("by-hand-\(row).mkv")))
     }
-    #expect(try Self.frames(files.path("1.mkv")) != Self.frames(files.path("3.mkv")))
+    #expect(try Self.frames(files.path("films/of/1.mkv")) != Self.frames(files.path("films/of/3.mkv")))
   }
 
   @Test func `on a farm each row is a job, which the name of the file of rows selects`() async throws {

@@ -13,12 +13,13 @@ import Testing
 
 /// Runs a server that by default admits every peer and ignores what it sends.
 func withServer<R: Sendable>(
-  maximumConnections: Int = 64, admit: @escaping WireServer.Admission = { _ in .success(.welcoming) },
+  maximumConnections: Int = 64, helloTimeout: Duration = .seconds(300),
+  admit: @escaping WireServer.Admission = { _ in .success(.welcoming) },
   session: @escaping WireServer.Session = { connection, _ in for try await _ in connection.inbound {} },
   _ body: @Sendable (WireAddress) async throws -> R
 ) async throws -> R {
   let server = try await WireServer.bind(
-    to: WireAddress(host: "127.0.0.1", port: 0), helloTimeout: .seconds(300),
+    to: WireAddress(host: "127.0.0.1", port: 0), helloTimeout: helloTimeout,
     logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
   return try await withThrowingTaskGroup(of: Void.self) { group in
     group.addTask { try await server.run(maximumConnections: maximumConnections, admit: admit, session: session) }
@@ -127,7 +128,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
 
   /// In a debug build NIO stops the program if the promise of the first frame is dropped.
   @Test func `a peer that is refused before its first frame receives the refusal`() async throws {
-    try await withServer(maximumConnections: 0) { address in
+    try await withServer(helloTimeout: .milliseconds(100)) { address in
       let silent = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connect(host: address.host, port: address.port) { channel in
           channel.eventLoop.makeCompletedFuture {

@@ -7,8 +7,10 @@ import Wire
 package struct CoordinatorConfiguration: Sendable {
   /// The name of this coordinator in `sheaf workers`.
   package var name: String
-  /// The farm's shared secret. Nil: every peer that can connect is admitted.
+  /// What clients present. Nil: every peer that can connect is admitted.
   package var token: String?
+  /// What workers present, and no client. Nil: workers present that of the clients.
+  package var workerToken: String?
   package var maximumConnections: Int
   /// The same for all coordinators of a database.
   package var policy: LeasePolicy
@@ -43,10 +45,7 @@ package struct CoordinatorConfiguration: Sendable {
 
   /// Checks the token, and for a worker the fields that the store keeps.
   func admit(_ hello: Sheaf_Hello) -> Result<Sheaf_Welcome, WireError> {
-    if let token, !Self.areEqual(token, hello.token) {
-      let reason = hello.token.isEmpty ? "this coordinator requires a token" : "the token is wrong"
-      return .failure(WireError(.refused(.token), reason))
-    }
+    if let reason = refusal(of: hello) { return .failure(WireError(.refused(.token), reason)) }
     switch hello.role {
     case .client: break
     case .worker:
@@ -73,6 +72,20 @@ package struct CoordinatorConfiguration: Sendable {
         $0.maxChunkBytes = UInt32(WireProtocol.maximumChunk)
         $0.hangMilliseconds = UInt32(clamping: policy.workerHang.milliseconds)
       })
+  }
+
+  /// Why a peer's token does not admit it. Nil: it does.
+  private func refusal(of hello: Sheaf_Hello) -> String? {
+    guard let token else { return nil }
+    if hello.token.isEmpty { return "this coordinator requires a token" }
+    let isClients = Self.areEqual(token, hello.token)
+    guard let workerToken else { return isClients ? nil : "the token is wrong" }
+    let isWorkers = Self.areEqual(workerToken, hello.token)
+    guard isClients || isWorkers else { return "the token is wrong" }
+    let isWorker = hello.role == .worker
+    if isWorker == isWorkers { return nil }
+    return isWorker
+      ? "the token is that of clients; a worker needs that of workers" : "the token is that of workers, and no client's"
   }
 
   /// Takes the same time for every guess of the same length, so that the time does not reveal how much of it is right.

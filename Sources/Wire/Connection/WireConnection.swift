@@ -112,15 +112,15 @@ package struct WireConnection: Sendable {
 
   /// Runs work that goes on alongside the reading of the connection. If the work throws, the peer receives a refusal
   /// with the reason and the connection is closed, so that `inbound` ends too: the task that reads `inbound` does not
-  /// see what its sibling tasks throw. Throws what the work throws.
+  /// see what its sibling tasks throw. Throws what the work throws, but nothing once it is cancelled: a group of tasks
+  /// would throw that in place of the error for which it was cancelled, and the peer would not receive the reason.
   package func alongside(_ work: () async throws -> Void) async throws {
     do {
       try await work()
     } catch {
-      if !Task.isCancelled {
-        let reason = error as? WireError ?? WireError(.refused(.unavailable), "\(error)")
-        await refuse(reason.refusalCode, reason.message)
-      }
+      guard !Task.isCancelled else { return }
+      let reason = error as? WireError ?? WireError(.refused(.unavailable), "\(error)")
+      await refuse(reason.refusalCode, reason.message)
       throw error
     }
   }
@@ -250,6 +250,12 @@ enum WireTransport {
       isOpened.withLock { $0 = true }
       return try await channel.eventLoop.flatSubmit { [channel, rules] in WireTransport.open(channel, rules) }.get()
     }
+
+    /// The peer's address, without its port.
+    var address: String { channel.remoteAddress?.ipAddress ?? "" }
+
+    /// Closes the connection without a word, whether it was opened or not.
+    func close() { channel.close(promise: nil) }
 
     deinit {
       if !isOpened.withLock({ $0 }) { channel.close(promise: nil) }

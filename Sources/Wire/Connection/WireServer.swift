@@ -2,6 +2,7 @@ import Glibc
 package import Logging
 package import NIOCore
 import NIOPosix
+import Runtime
 import Synchronization
 
 /// The listening end: a coordinator.
@@ -13,6 +14,8 @@ package struct WireServer: Sendable {
 
   private let channel: NIOAsyncChannel<WireTransport.Accepted, Never>
   private let logger: Logger
+  private let refusals: RefusalLog
+  private let pending: PendingConnections
   /// The address that it listens at, with the port that the system chose.
   package let address: WireAddress
   /// What all connections hold together.
@@ -23,12 +26,14 @@ package struct WireServer: Sendable {
   ///   - memory: The most bytes that all connections hold together, of frames and of content. What is decoded of them
   ///     may take an eighth more.
   ///   - helloTimeout: How long the first frame of a connection may take.
+  ///   - pending: How many connections may be open that have not said hello.
   ///   - frameTimeout: A peer that has sent a part of a frame must go on sending: within this time
   ///     `WireProtocol.leastProgress` bytes.
   package static func bind(
     to address: WireAddress, on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     memory: Int = WireProtocol.serverMemory, helloTimeout: Duration = WireProtocol.helloTimeout,
-    frameTimeout: Duration = WireProtocol.frameTimeout, logger: Logger
+    frameTimeout: Duration = WireProtocol.frameTimeout,
+    pending: (ofAddress: Int, all: Int) = WireProtocol.pendingConnections, logger: Logger
   ) async throws(WireError) -> WireServer {
     let budget = MemoryBudget(limit: memory)
     let rules = FrameRules(
@@ -59,7 +64,9 @@ package struct WireServer: Sendable {
         }
       let port = channel.channel.localAddress?.port ?? address.port
       return WireServer(
-        channel: channel, logger: logger, address: WireAddress(host: address.host, port: port), memory: budget)
+        channel: channel, logger: logger, refusals: RefusalLog(logger),
+        pending: PendingConnections(most: pending.all, ofAddress: pending.ofAddress),
+        address: WireAddress(host: address.host, port: port), memory: budget)
     } catch let error as IOError where error.errnoCode == EADDRINUSE {
       throw WireError(.addressInUse, "address \(address) is in use by another program")
     } catch {
@@ -71,16 +78,17 @@ package struct WireServer: Sendable {
   ///
   /// Each connection is served by a child task of its own. A peer that violates the protocol receives a refusal, and
   /// only its own connection ends.
-  /// - Parameter maximumConnections: Further connections are refused.
+  /// - Parameter maximumConnections: Further connections that would be admitted are refused.
   package func run(maximumConnections: Int, admit: @escaping Admission, session: @escaping Session) async throws {
     let open = ConnectionCounter()
     try await withThrowingDiscardingTaskGroup { group in
       try await channel.executeThenClose { inbound in
         for try await accepted in inbound {
-          let exceedsLimit = open.add(1) > maximumConnections
+          let (number, closed) = pending.add(accepted.address) { accepted.close() }
+          if let closed { refusals.refused("connections without a hello", closed) }
           group.addTask {
-            await serve(accepted, exceedsLimit: exceedsLimit, admit, session)
-            open.add(-1)
+            await serve(accepted, number, open, maximumConnections, admit, session)
+            pending.remove(number)
           }
         }
       }
@@ -93,24 +101,37 @@ package struct WireServer: Sendable {
   }
 
   private func serve(
-    _ accepted: WireTransport.Accepted, exceedsLimit: Bool, _ admit: Admission, _ session: Session
+    _ accepted: WireTransport.Accepted, _ number: Int, _ open: ConnectionCounter, _ maximumConnections: Int,
+    _ admit: Admission, _ session: Session
   ) async {
     do {
       let opening = try await accepted.open()
       try await opening.channel.executeThenClose { inbound, outbound in
         try await opening.channel.channel.setOption(.autoRead, value: true).get()
         var connection = WireConnection(opening, inbound, outbound)
+        var isSilent = true
         do {
-          if exceedsLimit { throw WireError(.refused(.unavailable), "the coordinator has too many connections") }
           let hello = try await hello(opening.first)
+          isSilent = false
           if hello.role == .worker { connection = WireConnection(opening, inbound, outbound, share: .worker) }
           let welcome = try admit(hello).get()
+          pending.remove(number)
+          let isOneMore = open.add(1) > maximumConnections
+          defer { open.add(-1) }
+          if isOneMore { throw WireError(.refused(.unavailable), "the coordinator has too many connections") }
           try await connection.send(.welcome(welcome))
           try await session(connection, hello)
         } catch let error as WireError where error.code == .closed {
           throw error
         } catch let error as WireError {
           logger.debug("connection refused", metadata: ["peer": "\(connection.peer)", "reason": "\(error.message)"])
+          if error.code == .refused(.token) {
+            refusals.refused(error.message, accepted.address)
+            // Whoever guesses has few guesses, and is among those who have not said who they are.
+            try await Task.sleep(for: WireProtocol.refusalDelay)
+          } else if error.code == .timeout, isSilent {
+            refusals.refused("connections without a hello", accepted.address)
+          }
           await connection.refuse(error.refusalCode, error.message)
         }
       }
