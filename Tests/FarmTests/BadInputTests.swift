@@ -288,6 +288,30 @@ struct BadInputTests {
       "--coordinator", farm.address, "--slots", "1", environment: ["SHEAF_TOKEN": "wrong"]
     ).run(seconds: 30)
     #expect(worker.status == 69 && worker.errors.contains("token"), "\(worker.status): \(worker.errors)")
+    // The log has the first of them.
+    #expect(try farm.logs().contains("the token is wrong"))
+  }
+
+  @Test
+  func `the token of clients registers no worker, and that of workers is no client's`() async throws {
+    let farm = try await Farm(workers: 0, slots: 1)
+    defer { farm.stop() }
+    let worker = try await Command.worker(
+      "--coordinator", farm.address, "--slots", "1", environment: ["SHEAF_TOKEN": farm.token]
+    ).run(seconds: 30)
+    #expect(worker.status == 69 && worker.errors.contains("a worker needs that of workers"), "\(worker.errors)")
+    for arguments in [["status"], ["workers"], ["cancel", "job-1"]] {
+      var client = farm.sheaf("status")
+      client.arguments = arguments
+      client.environment["SHEAF_TOKEN"] = farm.workerToken
+      let refused = try await client.run()
+      #expect(refused.status == 69 && refused.errors.contains("no client's"), "\(arguments): \(refused.errors)")
+    }
+    let page = try await farm.shell(
+      "curl -s -o /dev/null -w '%{http_code}' -H \"Authorization: Bearer \(farm.workerToken)\" \"http://$SHEAF_HTTP/v1/jobs\"",
+      in: FileManager.default.temporaryDirectory.path)
+    #expect(page.output == "401", "\(page.output) \(page.errors)")
+    #expect(try await farm.query("SELECT count(*) FROM sheaf.worker") == ["0"])
   }
 
   @Test
