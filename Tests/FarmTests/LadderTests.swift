@@ -207,10 +207,11 @@ struct LadderTests {
         { "name": "sound", "container": "m4a", "video": false, "audio": { "bitRate": 96000 } } ] }
     """
 
-  @Test(arguments: [
-    (SIGINT, 130, ladder, ["high.mp4", "low.mp4", "rate.mov", "sound.m4a", "web.webm"]),
-    (SIGTERM, 143, pair, ["low.mp4", "sound.m4a"]),
-  ] as [(Int32, Int32, String, [String])])
+  @Test(
+    arguments: [
+      (SIGINT, 130, ladder, ["high.mp4", "low.mp4", "rate.mov", "sound.m4a", "web.webm"]),
+      (SIGTERM, 143, pair, ["low.mp4", "sound.m4a"]),
+    ] as [(Int32, Int32, String, [String])])
   func `an interrupted render leaves the earlier files, and the next one makes the right ones`(
     signal: Int32, code: Int32, outputs: String, names: [String]
   ) async throws {
