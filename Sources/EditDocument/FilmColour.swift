@@ -74,13 +74,7 @@ extension Lowering {
     }?.video
   }
 
-  /// Whether a clip states the colours that another one does not.
-  private var isAnyTagged: Bool {
-    shownAssets.contains { !$0.video.isStill && !$0.video.isRGB && !$0.video.isUntagged }
-  }
-
-  /// The film's tags: the document's `color`, or those of the first clip. If it has none and another clip has some, those
-  /// that players take it for, so that all clips are in one colour. Those of BT.709 where the film is of high
+  /// The film's tags: the document's `color`, or those of the first clip. Those of BT.709 where the film is of high
   /// definition and the clip in BT.601, where it is smaller and the clip an untagged one of high definition, and where
   /// the film is in H.264 and the clip in HDR.
   /// - Parameters:
@@ -90,12 +84,6 @@ extension Lowering {
     var colour = ColourTags()
     if let first, !first.isRGB {
       colour = first.colour
-      if first.isUntagged, isAnyTagged {
-        let untagged: FilmColour = !first.isInBT601 ? .bt709 : first.isOf625Lines ? .bt601625 : .bt601
-        (colour.primaries, colour.transfer, colour.matrix) = (
-          untagged.tags.primaries, untagged.tags.transfer, untagged.tags.matrix
-        )
-      }
       if first.pixelFormat.hasPrefix("yuvj") { colour.isFullRange = true }
     }
     let location = colour.chromaLocation

@@ -269,6 +269,12 @@ extension Lowering {
         else { continue }
         nested[entry.id] = made
         assets[entry.id] = made.description
+        if edit.export.chapters?.isEmpty == false {
+          nestedWarnings.append(
+            Problem(
+              pointer: entry.pointer.key("export").key("chapters").text,
+              message: "the chapters of a film are those that its own document states: it has none of these"))
+        }
         if edit.audioMix.loudness != nil {
           nestedWarnings.append(
             Problem(

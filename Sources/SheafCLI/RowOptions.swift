@@ -97,6 +97,7 @@ struct RowOptions: ParsableArguments {
   ) throws(CommandFailure) -> Film {
     var film = film
     if let output {
+      try checkNames(film, in: output)
       var values = Dictionary(film.values.map { ($0.name, $0.text) }) { first, _ in first }
       values["row"] = "\(film.row)"
       guard let path = Template.text(output, values) else {
@@ -116,6 +117,20 @@ struct RowOptions: ParsableArguments {
         "rows \(other) and \(film.row) make the same file, \(path): name the films by what differs, such as {{row}}")
     }
     return film
+  }
+
+  /// Throws if a value would name another folder than the path says.
+  private func checkNames(_ film: Film, in output: String) throws(CommandFailure) {
+    for value in film.values where output.contains("{{\(value.name)}}") {
+      guard value.text.contains("/") || [".", ".."].contains(value.text) else { continue }
+      throw CommandFailure(
+        problems: [
+          Problem(
+            pointer: "/parameters/\(value.name)",
+            message: "\"\(value.text.prefix(64))\" is no part of a file's name: it has a slash, or is a folder; "
+              + "name the films by another column, or by {{row}}")
+        ])
+    }
   }
 
   private func table(_ path: String) throws(CommandFailure) -> (header: [String], rows: [[String]]) {

@@ -1,8 +1,8 @@
+import EditDocument
 import TestEdits
 import Testing
 
 @testable import CompositionModel
-@testable import EditDocument
 
 @Suite struct FilmColourTests {
   private static let bt709 = ColourTags(primaries: "bt709", transfer: "bt709", matrix: "bt709")
@@ -187,24 +187,6 @@ import Testing
       right.chromaLocation = "topleft"
       #expect(video.colour == right, "\(size) in \(shown ?? "its size")")
     }
-  }
-
-  /// Otherwise pictures of two matrices would be in a film that states none.
-  @Test(arguments: [
-    (PixelSize(width: 640, height: 480), bt709, FilmColour.bt601.tags),
-    (PixelSize(width: 720, height: 576), bt709, FilmColour.bt601625.tags),
-    (PixelSize(width: 1280, height: 720), FilmColour.bt601.tags, bt709),
-    (PixelSize(width: 640, height: 480), ColourTags(), ColourTags()),
-  ])
-  func `a first clip without tags is stated where another one has some`(
-    size: PixelSize, second: ColourTags, film: ColourTags
-  ) throws {
-    var assets = try standardAssets()
-    assets["v"] = try SyntheticAssets.video(size: size, colour: ColourTags())
-    assets["w"] = try SyntheticAssets.video(size: PixelSize(width: 640, height: 480), colour: second)
-    let text = documentText(
-      tracks: #"[{"clips": [{"asset": "v", "use": "0..2"}, {"asset": "w", "use": "0..2"}]}]"#)
-    #expect(try TestEdits.lowered(text, assets: assets).export.video?.colour == film)
   }
 
   // MARK: Mastering

@@ -201,9 +201,6 @@ extension VideoFormat {
   /// Whether it states none of its primaries, its transfer function and its matrix.
   package var isUntagged: Bool { colour.primaries == nil && colour.transfer == nil && colour.matrix == nil }
 
-  /// Whether without tags it is taken for that BT.601 which has 625 lines.
-  package var isOf625Lines: Bool { ColourPrimaries(ofLines: size.height) == .bt470bg }
-
   /// Whether players would take the colours of a film of this size for others if it had the tags of this video, its
   /// first: it is in BT.601 and the film of high definition, or it is of high definition, has no tags, and the film is
   /// not of high definition.
