@@ -97,9 +97,9 @@ struct RowOptions: ParsableArguments {
   ) throws(CommandFailure) -> Film {
     var film = film
     if let output {
-      try checkNames(film, in: output)
       var values = Dictionary(film.values.map { ($0.name, $0.text) }) { first, _ in first }
       values["row"] = "\(film.row)"
+      try Self.checkNames(values, in: output)
       guard let path = Template.text(output, values) else {
         throw CommandFailure(.document, "\(output) names a parameter to which row \(film.row) gives no value")
       }
@@ -120,15 +120,17 @@ struct RowOptions: ParsableArguments {
   }
 
   /// Throws if a value would name another folder than the path says.
-  private func checkNames(_ film: Film, in output: String) throws(CommandFailure) {
-    for value in film.values where output.contains("{{\(value.name)}}") {
-      guard value.text.contains("/") || [".", ".."].contains(value.text) else { continue }
+  private static func checkNames(_ values: [String: String], in output: String) throws(CommandFailure) {
+    for (name, text) in values.sorted(by: { $0.key < $1.key }) where text.contains("/") || [".", ".."].contains(text) {
+      // Whether the path names it: without its value there is no path.
+      guard Template.text(output, values.filter { $0.key != name }) == nil else { continue }
       throw CommandFailure(
         problems: [
           Problem(
-            pointer: "/parameters/\(value.name)",
-            message: "\"\(value.text.prefix(64))\" is no part of a file's name: it has a slash, or is a folder; "
-              + "name the films by another column, or by {{row}}")
+            pointer: "/parameters/\(name)",
+            message:
+              "\"\(text.prefix(64))\" in the path of -o is no part of a file's name, because of its slash or its "
+              + "dots: name the films by another column, or by {{row}}")
         ])
     }
   }

@@ -49,6 +49,28 @@ struct RowFilmTests {
     #expect(try Self.frames(files.path("films/of/1.mkv")) != Self.frames(files.path("films/of/3.mkv")))
   }
 
+  @Test func `a value that names a folder is refused before the first film`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let card = try files.write(
+      #"""
+      { "sheaf": 1, "parameters": { "name": { "type": "text" } }, "assets": { "c": { "color": "#402060" } },
+        "tracks": [ { "clips": [ { "asset": "c", "duration": 1 } ] } ],
+        "videoComposition": { "renderSize": [64, 48], "frameRate": 10, "overlays": [ { "text": "{{name}}" } ] } }
+      """#, to: "card.json")
+    let rows = try files.write("name\nAda\n../out\nBea\n", to: "rows.csv")
+    let result = try await Command.sheaf(
+      "render", card, "--rows", rows, "-o", files.path("films/{{row}}/{{name}}.mkv"), "--store", files.path("store")
+    ).run()
+    #expect(result.status == 65 && result.errors.contains("row 2: \"../out\" in the path of -o"), "\(result.errors)")
+    #expect(!FileManager.default.fileExists(atPath: files.path("films")))
+    // In the picture it may be.
+    let numbered = try await Command.sheaf(
+      "check", card, "--set", "name=../out", "--store", files.path("store")
+    ).run()
+    #expect(numbered.status == 0, "\(numbered.errors)")
+  }
+
   @Test func `on a farm each row is a job, which the name of the file of rows selects`() async throws {
     let files = try Workspace()
     defer { files.remove() }
