@@ -1,5 +1,4 @@
 import CompositionModel
-import FoundationEssentials
 import Glibc
 import SystemSupport
 
@@ -47,7 +46,7 @@ enum NearbyFile {
   /// What was most likely meant, in parentheses or after a semicolon; empty if nothing is near.
   static func hint(_ path: String) -> String {
     if let home = homeHint(path) { return home }
-    if let link = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
+    if let link = Directories.link(at: path) {
       return "; it is a link to \(link), which does not exist"
     }
     guard let name = path.split(separator: "/", omittingEmptySubsequences: false).last, !name.isEmpty else { return "" }

@@ -65,11 +65,7 @@ package final class OutputFile: @unchecked Sendable {
     var path = path
     // As many links as the kernel follows.
     for _ in 0..<40 {
-      let link = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer -> String? in
-        let count = readlink(path, buffer.baseAddress!, buffer.count)
-        return count > 0 ? String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
-      }
-      guard let link else { break }
+      guard let link = Directories.link(at: path) else { break }
       path = link.hasPrefix("/") ? link : Directories.parent(of: path) + "/" + link
     }
     return path

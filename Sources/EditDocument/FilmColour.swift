@@ -65,13 +65,14 @@ extension DocumentReader {
 }
 
 extension Lowering {
-  /// The clip whose colours the film has: the first video. A document whose own film has no tags, as one of drawn
-  /// pictures alone, has no colours of its own. Nil: there is no other.
-  var firstOfColours: VideoFormat? {
-    shownAssets.first { shown in
-      let isNested = assets[shown.asset]?.container == AssetDescription.nestedContainer
-      return !shown.video.isStill && !(isNested && shown.video.isUntagged)
-    }?.video
+  /// The clip whose colours the film has: the first video, or else the first picture. A document whose own film has no
+  /// tags, as one of drawn pictures alone, has no colours of its own, and decides only where there is no other video.
+  var clipOfColours: VideoFormat? {
+    let videos = shownAssets.filter { !$0.video.isStill }
+    let own = videos.first {
+      assets[$0.asset]?.container != AssetDescription.nestedContainer || !$0.video.isUntagged
+    }
+    return (own ?? videos.first ?? shownAssets.first)?.video
   }
 
   /// The film's tags: the document's `color`, or those of the first clip. Those of BT.709 where the film is of high
@@ -121,9 +122,7 @@ extension Lowering {
 
   /// A film that is in SDR because of its codec, and how it would be in HDR.
   func addMadeSDR(_ edit: Edit, to warnings: inout ProblemList) {
-    let formats = shownAssets.map(\.video)
-    guard let video = edit.export.video, document.videoComposition.toneMapping == nil,
-      let first = formats.first(where: { !$0.isStill }) ?? formats.first,
+    guard let video = edit.export.video, document.videoComposition.toneMapping == nil, let first = clipOfColours,
       !first.isRGB, isMadeSDR(first.colour), let range = first.colour.highDynamicRange
     else { return }
     let name: FilmColour = TransferFunction(tag: first.colour.transfer) == .pq ? .hdr10 : .hlg

@@ -228,7 +228,7 @@ extension Lowering {
     let formats = shownAssets.map(\.video)
     // A photograph or a title card before the first shot does not decide how the film is stored.
     let first = formats.first { !$0.isStill } ?? formats.first
-    let coloured = firstOfColours ?? first
+    let coloured = clipOfColours
     let written = document.export.presetVideo
     let colour = filmColour(coloured)
     let pixelFormat = written.pixelFormat ?? defaultPixelFormat(first, isHDR: colour.highDynamicRange != nil)

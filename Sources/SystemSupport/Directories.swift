@@ -34,6 +34,14 @@ package enum Directories {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
+  /// What a symbolic link names, whether that exists or not. Nil: the path is that of no link.
+  package static func link(at path: String) -> String? {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer -> String? in
+      let count = readlink(path, buffer.baseAddress!, buffer.count)
+      return count > 0 ? String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
+    }
+  }
+
   /// A path with symbolic links, `.` and `..` resolved. Throws `ENOENT` if there is no such file.
   package static func resolve(_ path: String) throws(SystemError) -> String {
     guard let resolved = realpath(path, nil) else { throw SystemError(errno, "opening \(path)") }

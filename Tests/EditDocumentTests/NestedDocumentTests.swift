@@ -56,6 +56,17 @@ import Testing
       """
     let film = try #require(try lowered(text(drawn)).export.video)
     #expect(film.colour == FilmColour.bt709.tags)
+    // What is lost of the video's colours is said, as where it is the first.
+    let hlg = ColourTags(primaries: "bt2020", transfer: "arib-std-b67", matrix: "bt2020nc")
+    let document = try Document.parse(Array(text(drawn).replacing("out.mkv", with: "out.mp4").utf8))
+    let assets = try films(document).mapValues { _ in
+      try SyntheticAssets.video(
+        seconds: MediaTime(seconds: 10), pixelFormat: "yuv420p10le", bitDepth: 10, colour: hlg)
+    }
+    let (edit, warnings) = try document.lowerWithWarnings(assets: assets, output: nil)
+    #expect(edit.export.video?.colour == FilmColour.bt709.tags)
+    #expect(
+      warnings.contains { $0.pointer == "/export/video" && $0.message.contains("although its first clip is HLG") })
     // It does where it is all that there is.
     let alone = text(drawn).replacingOccurrences(of: #", { "asset": "v", "use": "0..1" }"#, with: "")
       .replacingOccurrences(of: #""v": "v.mov", "#, with: "")
