@@ -66,7 +66,8 @@ import Testing
     let (edit, warnings) = try document.lowerWithWarnings(assets: assets, output: nil)
     #expect(edit.export.video?.colour == FilmColour.bt709.tags)
     #expect(
-      warnings.contains { $0.pointer == "/export/video" && $0.message.contains("although its first clip is HLG") })
+      warnings.contains { $0.pointer == "/export/video" && $0.message.contains("although its first clip is HDR (HLG)") }
+    )
     // It does where it is all that there is.
     let alone = text(drawn).replacingOccurrences(of: #", { "asset": "v", "use": "0..1" }"#, with: "")
       .replacingOccurrences(of: #""v": "v.mov", "#, with: "")
