@@ -57,5 +57,7 @@ package struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertibl
 
 extension WireError {
   /// Whether the coordinator answers, and what was asked for is wrong or not there.
-  fileprivate var isAboutRequest: Bool { [.content, .temporary, .refused(.notFound)].contains(code) }
+  fileprivate var isAboutRequest: Bool {
+    [.content, .temporary, .refused(.notFound), .refused(.forbidden)].contains(code)
+  }
 }

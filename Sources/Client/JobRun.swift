@@ -229,6 +229,40 @@ package struct JobRun: Sendable {
     return reply.workers.map { WorkerStatus($0) }
   }
 
+  // MARK: Access
+
+  /// Makes a token. The answer has its text.
+  package func createToken(_ request: TokenRequest) async throws -> TokenReport {
+    guard case .tokensReply(let reply) = try await client.request(.createToken(Sheaf_CreateToken(request))),
+      let token = try reply.reports.first
+    else { throw CoordinatorClient.unexpected }
+    return token
+  }
+
+  /// Every token, without its text.
+  package func tokens() async throws -> [TokenReport] {
+    guard case .tokensReply(let reply) = try await client.request(.tokensQuery(.init())) else {
+      throw CoordinatorClient.unexpected
+    }
+    return try reply.reports
+  }
+
+  /// Makes a token invalid. Throws with exit code 1 if there is no such token.
+  package func revokeToken(_ id: String) async throws {
+    guard case .tokensReply(let reply) = try await client.request(.revokeToken(.with { $0.id = id })) else {
+      throw CoordinatorClient.unexpected
+    }
+    guard try !reply.reports.isEmpty else { throw CommandFailure(.work, "there is no token \(id)") }
+  }
+
+  /// What was done and refused, the newest first.
+  package func audit(_ request: AuditRequest) async throws -> [AuditReport] {
+    guard case .auditReply(let reply) = try await client.request(.auditQuery(Sheaf_AuditQuery(request))) else {
+      throw CoordinatorClient.unexpected
+    }
+    return try reply.reports
+  }
+
   // MARK: Films
 
   /// Reads up to `length` bytes of content from `offset`.

@@ -25,9 +25,9 @@ actor ClientConnectionHandler {
   private var fetched = 0
   private var lastMessage: Duration
 
-  init(service: CoordinatorService, connection: WireConnection) {
+  init(service: CoordinatorService, connection: WireConnection, caller: Caller) {
     self.service = service
-    farm = FarmService(service)
+    farm = FarmService(service, as: caller)
     self.connection = connection
     lastMessage = service.now
   }
@@ -36,7 +36,13 @@ actor ClientConnectionHandler {
   func run() async throws {
     let transfers = ContentTransferHandler(
       content: service.content, connection: connection, minimumFree: service.configuration.minimumFree,
-      checksReads: true, waits: { [service] in await service.storage.uploadWaits($0, $1) },
+      checksReads: true,
+      mayUpload: { [farm] () throws(WireError) in
+        do throws(FarmError) { try farm.require(.submit) } catch { throw WireError(error) }
+      },
+      stored: { [farm] content in try await Self.refusing { try await farm.auditUpload(of: content) } },
+      hasRead: { [farm] digest in try await Self.refusing { try await farm.auditDownload(of: digest, "") } },
+      waits: { [service] in await service.storage.uploadWaits($0, $1) },
       received: { [service] in service.counts.received($0, from: .client) },
       sent: { [service] in service.counts.sent($0, to: .client) })
     try await withThrowingDiscardingTaskGroup { group in
@@ -98,7 +104,7 @@ actor ClientConnectionHandler {
     defer { endAnswer() }
     // Reading a file for its digest cannot be stopped, and a store may not answer: neither holds up the coordinator's
     // end.
-    try await refusing {
+    try await Self.refusing {
       if let reply = try await abandonable({ try await self.reply(to: message) }) {
         try await self.connection.send(reply)
       }
@@ -121,6 +127,15 @@ actor ClientConnectionHandler {
       return .retryReply(.init(try await farm.retry(JobID(retry.job)), job: retry.job))
     case .deleteJob(let delete):
       return .deleteReply(.init(try await farm.delete(JobID(delete.job)), job: delete.job))
+    case .createToken(let message):
+      let token = try await farm.createToken(TokenRequest(message))
+      return .tokensReply(try Sheaf_TokensReply([token]))
+    case .tokensQuery: return .tokensReply(try Sheaf_TokensReply(try await farm.tokens()))
+    case .revokeToken(let message):
+      let token = try await farm.revokeToken(message.id)
+      return .tokensReply(try Sheaf_TokensReply(token.map { [$0] } ?? []))
+    case .auditQuery(let query):
+      return .auditReply(try Sheaf_AuditReply(try await farm.audit(AuditRequest(query))))
     case .workersQuery:
       let workers = try await farm.workers()
       return .workersReply(.with { $0.workers = workers.map { Sheaf_WorkersReply.Worker($0) } })
@@ -159,8 +174,8 @@ actor ClientConnectionHandler {
 
   private func watch(_ id: JobID) async throws {
     defer { watches -= 1 }
-    try await refusing {
-      for try await status in await self.farm.watch(id) {
+    try await Self.refusing {
+      for try await status in try await self.farm.watch(id) {
         try await self.connection.send(.statusReply(.init(status, notices: self.farm.notices)))
       }
     }
@@ -168,14 +183,16 @@ actor ClientConnectionHandler {
 
   private func inspect(_ request: Sheaf_InspectDocument) async throws {
     defer { watches -= 1 }
-    try await refusing {
+    try await Self.refusing {
       let reply = try await self.farm.inspect(InspectionRequest(request))
       try await self.connection.send(.inspectReply(Sheaf_InspectReply(reply)))
     }
   }
 
   /// Throws what a client receives in place of the farm's own errors.
-  private func refusing(_ body: () async throws -> Void) async throws {
+  private nonisolated(nonsending) static func refusing(
+    _ body: () async throws -> Void
+  ) async throws {
     do {
       try await body()
     } catch let error as FarmError {
@@ -190,6 +207,8 @@ extension WireError {
     case .invalid, .conflict, .wrongContent: self.init(.violation, error.message)
     case .notFound, .lost: self.init(.refused(.notFound), error.message)
     case .unavailable, .full: self.init(.refused(.unavailable), error.message)
+    case .unauthorized: self.init(.refused(.token), error.message)
+    case .forbidden: self.init(.refused(.forbidden), error.message)
     }
   }
 }

@@ -1,4 +1,5 @@
 package import ContentStorage
+import FarmAPI
 import FarmModel
 package import Jobs
 package import Logging
@@ -22,6 +23,9 @@ package actor CoordinatorService {
   nonisolated let counts: WorkCounts
   nonisolated let traces: JobTraces
   nonisolated let films = FilmFiles()
+  nonisolated let authentication: Authentication
+  nonisolated let openAccess: OpenAccess
+  nonisolated let audit: Audit
 
   nonisolated let results: ResultCache
   nonisolated let notes: ResultNotes
@@ -64,6 +68,10 @@ package actor CoordinatorService {
     // Every line about a job or a task has the job's trace.
     let logger = TracedLogHandler.logger(logger, traces)
     self.logger = logger
+    authentication = Authentication(
+      store: store, token: configuration.token, workerToken: configuration.workerToken)
+    openAccess = OpenAccess(store: store, logger: logger)
+    audit = Audit(store: store, isOn: configuration.audits, logger: logger)
     let start = ContinuousClock.now
     self.start = start
     let now: @Sendable () -> Duration = { start.duration(to: .now) }
@@ -127,6 +135,7 @@ package actor CoordinatorService {
       group.addTask { await self.planning.run() }
       group.addTask { await self.retention.run() }
       group.addTask { await self.watches.run() }
+      group.addTask { await self.openAccess.run() }
       group.addTask { await self.serve(server) }
       // Only the server ends by itself: when it is stopped and its connections are closed.
       await group.next()
@@ -137,11 +146,12 @@ package actor CoordinatorService {
   }
 
   private func serve(_ server: WireServer) async {
+    audit.follow(server.refusals)
     do {
       try await server.run(
         maximumConnections: configuration.maximumConnections,
-        admit: { hello in self.configuration.admit(hello) },
-        session: { connection, hello in try await self.serve(connection, hello) })
+        admit: { hello, address in await self.admit(hello, from: address) },
+        session: { connection, hello, caller in try await self.serve(connection, hello, caller) })
     } catch {
       failure = error
     }
@@ -165,14 +175,40 @@ package actor CoordinatorService {
     for client in clients.values { client.cancel() }
   }
 
-  private func serve(_ connection: WireConnection, _ hello: Sheaf_Hello) async throws {
+  private nonisolated func admit(
+    _ hello: Sheaf_Hello, from address: String
+  ) async -> Result<(Sheaf_Welcome, Caller), WireError> {
+    do throws(FarmError) {
+      let part: Authentication.Part = hello.role == .worker ? .worker : .client
+      let caller = try await authentication.caller(presenting: hello.token, as: part, from: address)
+      return configuration.welcome(hello).map { ($0, caller) }
+    } catch {
+      let code: WireError.Code = error.code == .unavailable ? .refused(.unavailable) : .refused(.token)
+      return .failure(WireError(code, error.message))
+    }
+  }
+
+  private func serve(_ connection: WireConnection, _ hello: Sheaf_Hello, _ caller: Caller) async throws {
+    let number = await openAccess.add(caller) {
+      Task { await connection.refuse(.token, "the token was revoked, or is past its time") }
+    }
+    do {
+      try await serveUntilClosed(connection, hello, caller)
+      await openAccess.remove(number)
+    } catch {
+      await openAccess.remove(number)
+      throw error
+    }
+  }
+
+  private func serveUntilClosed(_ connection: WireConnection, _ hello: Sheaf_Hello, _ caller: Caller) async throws {
     // One that was admitted just before the drain began, which has ended all that it found.
     if isDraining { throw Self.shuttingDown }
     if hello.role == .worker {
       try await WorkerConnectionHandler(workerParts, connection: connection, hello: hello).run()
       return
     }
-    let client = Task { try await ClientConnectionHandler(service: self, connection: connection).run() }
+    let client = Task { try await ClientConnectionHandler(service: self, connection: connection, caller: caller).run() }
     let number = nextClient
     nextClient += 1
     clients[number] = client

@@ -3,6 +3,7 @@ import ContentStorage
 package import Digest
 import EditDocument
 package import FarmAPI
+import FarmModel
 package import FoundationEssentials
 import Runtime
 
@@ -25,6 +26,7 @@ extension FarmService {
   package func assets(
     of document: SubmittedText, _ sources: [AssetSource]
   ) async throws -> (assets: [SubmittedAsset], problems: [Problem]) {
+    try require(.submit)
     let examined = try await BlockingWork.run(.planning) { try? document.text.read() }
     guard let examined else { return ([], []) }
     var places: [AssetID: AssetSource.Place] = [:]
@@ -75,6 +77,7 @@ extension FarmService {
   /// changed.
   /// - Parameter path: Absolute, or relative to the media root.
   package func asset(_ id: AssetID, path: String, written: String) async throws -> SubmittedAsset {
+    try require(.submit)
     do {
       return try await BlockingWork.run(.hashing) { [locator = coordinator.content] in
         let (content, file) = try locator.content(ofFile: path)
@@ -88,6 +91,7 @@ extension FarmService {
   /// Up to `length` bytes of content; fewer only at its end. What is damaged is removed, so that the next job that
   /// needs it makes it again.
   package func read(_ digest: SHA256Digest, offset: Int64, length: Int) async throws -> Data {
+    try require(.see)
     let data = try await readChecked(digest, offset: offset, length: length)
     coordinator.counts.sent(data.count, to: .http)
     return data
@@ -117,7 +121,8 @@ extension FarmService {
 
   /// How much of some content the farm has: all of it, what an interrupted upload left, or nothing.
   package func received(_ digest: SHA256Digest) async throws -> (bytes: Int64, isComplete: Bool) {
-    try await BlockingWork.run { [store = coordinator.content.store] in
+    try require(.submit)
+    return try await BlockingWork.run { [store = coordinator.content.store] in
       if let size = store.size(of: digest) { return (size, true) }
       return (store.partialSize(of: digest), false)
     }
@@ -126,6 +131,7 @@ extension FarmService {
   /// Begins an upload, or goes on where an interrupted one of the same content ended. Nil: the farm has the content.
   /// Throws `.full` if there is too little space for it.
   package func upload(_ announced: Content) async throws -> FarmUpload? {
+    try require(.submit)
     let (store, minimumFree) = (coordinator.content.store, coordinator.configuration.minimumFree)
     do {
       let upload = try await BlockingWork.run { () -> ContentUpload? in
@@ -179,6 +185,7 @@ package final class FarmUpload: Sendable {
   /// is left of it.
   package func finish() async throws {
     try await run(.storing) { [upload] in try upload.finish() }
+    try await farm.auditUpload(of: upload.content)
   }
 
   /// Keeps what was written, for the next upload of the same content.

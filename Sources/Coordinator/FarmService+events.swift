@@ -5,18 +5,42 @@ import Jobs
 // What has happened in the farm, at whichever coordinator.
 
 extension FarmService {
-  /// The events after a place, oldest first, at most `limit`. Nil: some of them are not kept any more.
-  package func events(after place: EventPlace, limit: Int) async throws -> [FarmEventReport]? {
-    try await withStore {
+  /// A part of what has happened.
+  package struct Events: Sendable {
+    /// Oldest first, of which the caller may know.
+    package var reports: [FarmEventReport]
+    /// Up to where it reaches.
+    package var end: EventPlace
+    /// Whether there may be more after it.
+    package var isFull: Bool
+  }
+
+  /// The events after a place, as they are among at most `limit`. Nil: some of them are not kept any more.
+  package func events(after place: EventPlace, limit: Int) async throws -> Events? {
+    try require(.see)
+    return try await withStore {
       let position = place == .beginning ? nil : JournalPosition(place)
-      return try await coordinator.store.events(after: position, limit: limit)?.map { FarmEventReport($0) }
+      guard let found = try await coordinator.store.events(after: position, limit: limit) else { return nil }
+      return Events(reports: visible(found), end: found.last?.place ?? place, isFull: found.count >= limit)
     }
   }
 
-  /// The newest events, oldest first, at most `limit`.
-  package func newestEvents(limit: Int) async throws -> [FarmEventReport] {
-    try await withStore { try await coordinator.store.newestEvents(limit: limit).map { FarmEventReport($0) } }
+  /// The newest events, as they are among at most `limit`.
+  package func newestEvents(limit: Int) async throws -> Events {
+    try require(.see)
+    return try await withStore {
+      let found = try await coordinator.store.newestEvents(limit: limit)
+      return Events(reports: visible(found), end: found.last?.place ?? .beginning, isFull: found.count >= limit)
+    }
   }
+
+  private func visible(_ events: [JournalEvent]) -> [FarmEventReport] {
+    events.filter { $0.job == nil || caller.sees(jobOf: $0.owner) }.map { FarmEventReport($0) }
+  }
+}
+
+extension JournalEvent {
+  fileprivate var place: EventPlace { EventPlace(transaction: position.transaction, number: position.number) }
 }
 
 extension JournalPosition {
@@ -28,10 +52,9 @@ extension JournalPosition {
 extension FarmEventReport {
   init(_ event: JournalEvent) {
     let name = Name(event.kind)
-    let place = EventPlace(transaction: event.position.transaction, number: event.position.number)
-    self.init(name, id: place, time: event.at.exactSeconds)
+    self.init(name, id: event.place, time: event.at.exactSeconds)
     job = event.job?.description
-    self.name = event.name
+    (self.name, owner) = (event.name, event.owner)
     state = event.state
     ordinal = event.ordinal.map { Int($0) }
     (epoch, label) = (event.epoch, event.label)

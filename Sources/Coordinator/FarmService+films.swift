@@ -13,7 +13,8 @@ extension FarmService {
   /// The files of a job that is done: one film, or its several outputs in the order of the document. Throws `.notFound`
   /// if there is no such job, `.conflict` if it is not done, `.lost` if its outputs are.
   package func films(of id: JobID) async throws -> [FilmFile] {
-    try await withStore {
+    guard try await sees(id) else { throw Self.absent(id) }
+    return try await withStore {
       guard let found = try await coordinator.store.summary(of: id)?.job, found.purpose == .render else {
         throw Self.absent(id)
       }
@@ -75,7 +76,8 @@ extension FarmService {
 
   /// Makes still pictures of a job's composition. Nil: there is no such job.
   package func images(_ images: ImageRequest, of id: JobID) async throws -> InspectionReply? {
-    try await withStore {
+    guard try await sees(id, to: .see) else { return nil }
+    return try await withStore {
       guard let job = try await coordinator.store.job(id), job.purpose == .render else { return nil }
       let encoded = job.request
       let inspected = try await BlockingWork.run(.planning) { () -> InspectionRequest in

@@ -27,6 +27,7 @@ extension FarmService {
 
   /// How many of everything the farm has. Throws `.unavailable` if the job store does not answer.
   package func counts() async throws -> FarmCounts {
+    try require(.measure)
     var counts = FarmCounts()
     let stored = try await withStore { try await coordinator.store.counts() }
     counts.jobs = stored.jobs
@@ -35,7 +36,7 @@ extension FarmService {
     counts.oldestHeldEventSeconds = stored.oldestHeldEvent.map { Double($0.milliseconds) / 1000 }
     counts.oldestLostSeconds = stored.oldestLost.map { Double($0.milliseconds) / 1000 }
     counts.pendingMessages = try await pendingMessages()
-    counts.workers = try await workers()
+    counts.workers = try await asked(by: .ownProcess).workers()
     counts.demand = WorkerDemand(stored, counts.workers)
     return counts
   }

@@ -18,6 +18,7 @@ extension FarmService {
 
   /// Adds a webhook. The reply has its secret, which no other has.
   package func addWebhook(_ request: WebhookRequest) async throws -> WebhookReport {
+    try require(.operate)
     guard let url = request.url else { throw FarmError(.invalid, "a webhook needs a url") }
     try Self.check(request)
     return try await withStore {
@@ -33,12 +34,14 @@ extension FarmService {
       else { throw FarmError(.conflict, "the webhook was removed meanwhile") }
       var report = WebhookReport(added)
       report.secret = WebhookSecret.text(webhook.secret)
+      try await audit(.webhookAdded, report.id, url)
       return report
     }
   }
 
   package func webhooks() async throws -> [WebhookReport] {
-    try await withStore { try await coordinator.store.webhooks().map { WebhookReport($0) } }
+    try require(.operate)
+    return try await withStore { try await coordinator.store.webhooks().map { WebhookReport($0) } }
   }
 
   package func webhook(_ id: String) async throws -> WebhookReport {
@@ -47,12 +50,14 @@ extension FarmService {
   }
 
   package func changeWebhook(_ id: String, _ request: WebhookRequest) async throws -> WebhookReport {
+    try require(.operate)
     try Self.check(request)
     var change = WebhookChange()
     (change.url, change.description, change.types) = (request.url, request.description, request.types)
     change.activity = request.isDisabled.map { $0 ? .disabled(Self.byRequest) : .enabled }
     return try await withStore { [change] in
       guard let changed = try await coordinator.store.change(WebhookID(id), change) else { throw Self.absent(id) }
+      try await audit(.webhookChanged, id, changed.url)
       return WebhookReport(changed)
     }
   }
@@ -60,19 +65,23 @@ extension FarmService {
   /// Gives a webhook another secret. The reply has it.
   /// - Parameter overlap: How long messages are signed with the one before too.
   package func rotateSecret(of id: String, overlap: Duration) async throws -> WebhookReport {
+    try require(.operate)
     var change = WebhookChange()
     (change.secret, change.overlap) = (Self.random(32), overlap)
     return try await withStore { [change] in
       guard let changed = try await coordinator.store.change(WebhookID(id), change) else { throw Self.absent(id) }
       var report = WebhookReport(changed)
       report.secret = WebhookSecret.text(changed.secret)
+      try await audit(.webhookSecretChanged, id)
       return report
     }
   }
 
   package func removeWebhook(_ id: String) async throws {
+    try require(.operate)
     try await withStore {
       guard try await coordinator.store.remove(WebhookID(id)) else { throw Self.absent(id) }
+      try await audit(.webhookRemoved, id)
     }
   }
 
@@ -96,6 +105,7 @@ extension FarmService {
       guard try await coordinator.store.sendAgain(WebhookID(id), event: event) else {
         throw FarmError(.notFound, "webhook \(id) has no delivery \(event)")
       }
+      try await audit(.messageSentAgain, id, "event \(event)")
     }
   }
 
@@ -131,7 +141,7 @@ extension FarmService {
 
   private static func absent(_ id: String) -> FarmError { FarmError(.notFound, "there is no webhook \(id.prefix(64))") }
 
-  private static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255) } }
+  static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255) } }
 
   private static func check(_ request: WebhookRequest) throws(FarmError) {
     if let url = request.url {
@@ -163,7 +173,7 @@ private enum WebhookSecret {
 }
 
 extension [UInt8] {
-  fileprivate var hex: String {
+  var hex: String {
     map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
   }
 }

@@ -10,15 +10,18 @@ import Runtime
 /// What a client can ask of the farm, whatever way it comes: the wire's handler and every other face decode a request,
 /// call this, and encode the answer. The rules are here.
 ///
-/// Throws `FarmError`, or the error of a disk that fails.
+/// What a caller may not know of does not exist for it. Throws `FarmError`, or the error of a disk that fails.
 package struct FarmService: Sendable {
   /// How many files one request may ask about.
   private static let mostContents = 10_000
 
   let coordinator: CoordinatorService
+  /// Who asks.
+  package let caller: Caller
 
-  package init(_ coordinator: CoordinatorService) {
+  package init(_ coordinator: CoordinatorService, as caller: Caller = .ownProcess) {
     self.coordinator = coordinator
+    self.caller = caller
   }
 
   /// A file of which a client asks whether the farm has it.
@@ -37,6 +40,7 @@ package struct FarmService: Sendable {
 
   /// The digests of those that the farm has neither in its content store nor under its media root.
   package func missing(_ files: [OfferedFile]) async throws -> [SHA256Digest] {
+    try require(.submit)
     guard files.count <= Self.mostContents else {
       throw FarmError(.invalid, "the request lists more than \(Self.mostContents) files")
     }
@@ -55,12 +59,18 @@ package struct FarmService: Sendable {
   /// Submits a document whose media the farm has.
   /// - Parameter text: The document, if it was read already. Nil: that of the submission.
   package func submit(_ submission: Submission, _ text: SubmittedText? = nil) async throws -> SubmissionReply {
-    try await withStore { try await JobSubmission(coordinator).submit(submission, text?.text) }
+    try require(.submit)
+    return try await withStore {
+      let reply = try await JobSubmission(coordinator, owner: caller.owner).submit(submission, text?.text)
+      if let job = reply.job, !reply.isRepeated { try await audit(.jobSubmitted, job, submission.name) }
+      return reply
+    }
   }
 
   /// The problems of a document that can be found without its media, and those of assets that were not submitted.
   package func problems(of submission: Submission, _ text: SubmittedText? = nil) async throws -> [Problem] {
-    try await JobSubmission(coordinator).read(
+    try require(.submit)
+    return try await JobSubmission(coordinator, owner: caller.owner).read(
       submission.document, submission.assets, options: submission.options, output: submission.output,
       text?.text
     ).problems
@@ -68,31 +78,36 @@ package struct FarmService: Sendable {
 
   /// Probes the media of a document and plans it. Nothing is rendered but still pictures.
   package func inspect(_ request: InspectionRequest) async throws -> InspectionReply {
-    try await withStore { try await Inspection(coordinator).answer(request) }
+    try require(.submit)
+    return try await withStore { try await Inspection(coordinator).answer(request) }
   }
 
   // MARK: Jobs
 
   /// Jobs, newest first, without tasks.
   package func jobs(_ query: JobQuery) async throws -> JobList {
-    try await withStore {
+    try require(.see)
+    return try await withStore {
       let after = query.after.map { JobID($0) }
-      if let after, try await coordinator.store.summary(of: after) == nil {
-        throw FarmError(.notFound, "there is no job \(after)")
+      if let after {
+        let summary = try await sees(after) ? try await coordinator.store.summary(of: after) : nil
+        guard summary != nil else { throw FarmError(.notFound, "there is no job \(after)") }
       }
       var list = JobList()
       list.notices = coordinator.storage.notices
       list.jobs = try await coordinator.status.statuses(
         limit: min(query.limit, JobQuery.mostLimit), after: after,
         filter: JobFilter(
-          states: query.states, name: query.name, since: query.since?.since1970, before: query.before?.since1970))
+          states: query.states, name: query.name, since: query.since?.since1970, before: query.before?.since1970,
+          owner: caller.role == .submitter ? caller.owner : nil))
       return list
     }
   }
 
   /// Nil: there is no such job.
   package func status(of job: JobID, withTasks: Bool = false) async throws -> JobStatus? {
-    try await withStore {
+    guard try await sees(job) else { return nil }
+    return try await withStore {
       let reader = coordinator.status
       guard var status = try await reader.status(of: job) else { return nil }
       if withTasks { status.tasks = try await reader.tasks(of: job) }
@@ -105,33 +120,50 @@ package struct FarmService: Sendable {
 
   /// The status of a job now and at each change, until it has ended; nil if there is no such job. The reader throws
   /// `FarmError` if the job store has failed for good.
-  package func watch(_ job: JobID) async -> AsyncThrowingStream<JobStatus?, any Error> {
-    await coordinator.watches.watch(job)
+  package func watch(_ job: JobID) async throws -> AsyncThrowingStream<JobStatus?, any Error> {
+    guard try await sees(job) else {
+      return AsyncThrowingStream { stream in
+        stream.yield(nil)
+        stream.finish()
+      }
+    }
+    return await coordinator.watches.watch(job)
   }
 
   /// Stops a job. Returns the state that it is in then; nil if there is no such job.
   package func cancel(_ job: JobID) async throws -> JobState? {
-    try await withStore {
+    guard try await sees(job, to: .submit) else { return nil }
+    return try await withStore {
       let before = try await coordinator.store.summary(of: job)?.job.state
       let state = try await coordinator.store.cancel(job)
-      if state == .cancelled, before != .cancelled { await coordinator.ends.report(job) }
+      if state == .cancelled, before != .cancelled {
+        await coordinator.ends.report(job)
+        try await audit(.jobCancelled, job.description)
+      }
       return state
     }
   }
 
   /// Takes up a job that has failed or was cancelled where it stopped.
   package func retry(_ job: JobID) async throws -> RetryReply {
-    try await withStore { try await JobRetry(coordinator).retry(job) }
+    guard try await sees(job, to: .submit) else { return .absent(job) }
+    return try await withStore {
+      let reply = try await JobRetry(coordinator).retry(job)
+      if reply.refusal == nil { try await audit(.jobRetried, job.description) }
+      return reply
+    }
   }
 
   /// Deletes a job that has ended. Its film may be removed from the content store afterwards.
   package func delete(_ job: JobID) async throws -> DeleteReply {
-    try await withStore {
+    guard try await sees(job, to: .submit) else { return DeleteReply(isDeleted: false) }
+    return try await withStore {
       guard try await coordinator.store.delete(job) else {
         return DeleteReply(isDeleted: false, state: try await coordinator.store.summary(of: job)?.job.state)
       }
       await coordinator.facts.forget(job)
       coordinator.events.emit(.jobDeleted(job: job.description))
+      try await audit(.jobDeleted, job.description)
       return DeleteReply(isDeleted: true)
     }
   }
@@ -139,6 +171,8 @@ package struct FarmService: Sendable {
   /// Records that a client has the film of a job. A failure is only logged: the film is kept for longer than it has to
   /// be.
   package func markFetched(_ job: JobID) async {
+    // Who only looks at a film does not have it in place of its owner.
+    guard (try? await sees(job, to: .submit)) == true else { return }
     do throws(JobStoreError) {
       try await coordinator.store.markFetched(job)
     } catch {
@@ -150,7 +184,8 @@ package struct FarmService: Sendable {
 
   /// The workers of all coordinators of the farm.
   package func workers() async throws -> [WorkerStatus] {
-    try await withStore { try await coordinator.store.workers().map { WorkerStatus($0) } }
+    try require(.see)
+    return try await withStore { try await coordinator.store.workers().map { WorkerStatus($0) } }
   }
 
   // MARK: Events

@@ -23,7 +23,7 @@ struct Inspection: Sendable {
   }
 
   func answer(_ inspected: InspectionRequest) async throws -> InspectionReply {
-    let (request, found) = try await JobSubmission(service).read(
+    let (request, found) = try await JobSubmission(service, owner: nil).read(
       inspected.document, inspected.assets, options: inspected.options, output: inspected.output)
     let probed = try await probe(request)
     var reply = InspectionReply()

@@ -5,6 +5,10 @@ import FarmModel
 import Jobs
 import Runtime
 
+extension RetryReply {
+  static func absent(_ job: JobID) -> RetryReply { RetryReply(refusal: "there is no job \(job)") }
+}
+
 /// Takes up a job that has failed or was cancelled where it stopped.
 struct JobRetry: Sendable {
   private let service: CoordinatorService
@@ -16,7 +20,7 @@ struct JobRetry: Sendable {
   /// Answers with the job's state, and with the reason if it was not taken up.
   func retry(_ id: JobID) async throws -> RetryReply {
     guard let job = try await service.store.job(id), job.purpose == .render else {
-      return RetryReply(refusal: "there is no job \(id)")
+      return .absent(id)
     }
     guard job.state == .failed || job.state == .cancelled else {
       return RetryReply(

@@ -13,9 +13,12 @@ struct JobSubmission: Sendable {
   private static let maximumName = 256
 
   private let service: CoordinatorService
+  private let owner: String?
 
-  init(_ service: CoordinatorService) {
+  /// - Parameter owner: Whose the job is. Nil: nobody's.
+  init(_ service: CoordinatorService, owner: String?) {
     self.service = service
+    self.owner = owner
   }
 
   /// Answers with the job, or with every problem of the document that can be found without its media. A submission that
@@ -37,8 +40,8 @@ struct JobSubmission: Sendable {
     let new = JobID(Self.freshName())
     let id = try await service.store.submit(
       NewJob(
-        id: new, submission: submission.id.isEmpty ? nil : submission.id, name: name, purpose: .render,
-        priority: submission.priority, request: encoded, tasks: tasks))
+        id: new, submission: submission.id.isEmpty ? nil : key(submission.id), name: name, owner: owner,
+        purpose: .render, priority: submission.priority, request: encoded, tasks: tasks))
     service.memory.used()
     if id == new {
       service.traces.keep(trace, of: id)
@@ -51,6 +54,12 @@ struct JobSubmission: Sendable {
       }
     }
     return SubmissionReply(job: id.description, isRepeated: id != new)
+  }
+
+  /// The same id means another submission of another owner, who does not learn of this one.
+  private func key(_ id: String) -> String {
+    guard let owner else { return id }
+    return SHA256Digest.of(Array("\(owner) \(id)".utf8)).hex
   }
 
   /// The request, and the document's problems. An empty document has none: it requests descriptions only. Throws

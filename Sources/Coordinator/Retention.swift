@@ -30,6 +30,7 @@ struct Retention: Sendable {
       do {
         try await abandonable { try await deleteOldJobs() }
         try await abandonable { try await removeOldEvents() }
+        try await abandonable { try await removeOldAudit() }
         try await abandonable { try await trimStore() }
         if sizeIsDue <= .now {
           let took = try await ContinuousClock().measure { try await abandonable { try await measureStore() } }
@@ -67,6 +68,13 @@ struct Retention: Sendable {
     while removed == Self.eventBatch, !Task.isCancelled {
       removed = try await store.removeEvents(
         olderThan: Self.keptEvents, most: Self.mostEvents, limit: Self.eventBatch)
+    }
+  }
+
+  private func removeOldAudit() async throws {
+    var removed = Self.eventBatch
+    while removed == Self.eventBatch, !Task.isCancelled {
+      removed = try await store.removeAuditEntries(olderThan: configuration.keepAudit, limit: Self.eventBatch)
     }
   }
 

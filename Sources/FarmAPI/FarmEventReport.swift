@@ -17,6 +17,8 @@ package struct FarmEventReport: Sendable, Hashable, Codable {
   package var job: String?
   /// The job's name, or the worker's, for people.
   package var name: String?
+  /// The job's. Nil: it has none, or it is about a worker.
+  package var owner: String?
   /// The job's state after it.
   package var state: JobState?
   /// The task's ordinal in its job.

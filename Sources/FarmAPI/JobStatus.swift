@@ -21,6 +21,8 @@ package struct JobStatus: Sendable, Hashable, Codable {
   package var job: String
   /// For people: the document's file name.
   package var name: String
+  /// Of the token with which it was submitted. Nil: the farm's own, or none.
+  package var owner: String?
   /// Nil: a state that this version does not know.
   @NamedValue package var state: JobState?
   /// Jobs of a higher priority go first.

@@ -172,7 +172,11 @@ package struct FarmError: Error, Sendable, Hashable, CustomStringConvertible {
   package enum Code: String, Sendable, Hashable, Codable, CaseIterable {
     /// The request has no meaning, or breaks a limit.
     case invalid
-    /// It names a job that does not exist.
+    /// It has no token that is valid.
+    case unauthorized
+    /// Its token does not allow it.
+    case forbidden
+    /// It names a job that does not exist, or that is another owner's.
     case notFound
     /// It does not fit the state that its job is in, or what was sent before under the same id.
     case conflict

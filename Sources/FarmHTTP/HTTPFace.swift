@@ -16,14 +16,14 @@ package struct HTTPFace: Sendable {
   private let logger: Logger
   private let running = Running()
 
-  /// - Parameter token: The farm's. Nil: every client that can connect may do everything.
+  /// - Parameter isGuarded: Whether the farm has a token. If not, every client that can connect may do everything.
   package init(
-    _ farm: FarmService, address: WireAddress, token: String?, limits: HTTPLimits = HTTPLimits(), logger: Logger
+    _ farm: FarmService, address: WireAddress, isGuarded: Bool, limits: HTTPLimits = HTTPLimits(), logger: Logger
   ) {
     self.address = address
     self.limits = limits
     self.logger = logger
-    responder = Responder(farm, access: Access(token: token), limits: limits, logger: logger)
+    responder = Responder(farm, access: Access(farm: farm, isGuarded: isGuarded), limits: limits, logger: logger)
   }
 
   /// Serves until it is drained or cancelled. Throws `WireError` if the address cannot be listened at.

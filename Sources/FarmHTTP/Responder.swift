@@ -7,12 +7,12 @@ import NIOCore
 import Runtime
 import Wire
 
-/// Answers each request: finds its route, checks the token, and turns what is thrown into a reply.
+/// Answers each request: finds its route, finds who asks, and turns what is thrown into a reply.
 struct Responder: Sendable {
   /// A body of so many bytes is read to its end, so that the connection can be used again.
   private static let shortBody: Int64 = 64 << 10
 
-  let events: EventFeed
+  let events: EventFeeds
   /// The connections that are open.
   let connections: OpenConnections
   private let farm: FarmService
@@ -31,23 +31,24 @@ struct Responder: Sendable {
     refusals = RefusalLog(logger)
     let measurements = Measurements()
     let connections = OpenConnections(limit: limits.connections)
-    let feed = EventFeed(farm)
+    let feeds = EventFeeds(farm)
     let bodies = BodyReader(limits, most: limits.bodies)
     let inspected = BodyReader(limits, most: limits.inspections)
     let stills = Quota(limits.inspections, of: "requests of stills")
-    let streams = EventRoutes(farm, feed, limits)
-    let content = ContentRoutes(farm, bodies, limits)
-    let ofFarm = FarmRoutes(farm, measurements) {
+    let streams = EventRoutes(feeds, limits)
+    let content = ContentRoutes(bodies, limits)
+    let ofFarm = FarmRoutes(measurements) {
       OpenRequests(
         connections: connections.count, streams: streams.quota.underWay, uploads: content.quota.underWay)
     }
     table = RouteTable(
-      JobRoutes(farm, bodies).routes + FilmRoutes(farm, stills).routes + StillRoutes(farm, inspected, stills).routes
-        + streams.routes + content.routes + DocumentRoutes(farm, inspected).routes + ofFarm.routes
-        + WebhookRoutes(farm, bodies).routes + PageRoutes().routes)
+      JobRoutes(bodies).routes + FilmRoutes(stills).routes + StillRoutes(inspected, stills).routes
+        + streams.routes + content.routes + DocumentRoutes(inspected).routes + ofFarm.routes
+        + WebhookRoutes(bodies).routes + AccessRoutes(bodies).routes + PageRoutes().routes)
     self.measurements = measurements
     self.connections = connections
-    events = feed
+    events = feeds
+    farm.follow(refusals)
   }
 
   /// Counts what happens in the farm, until it is cancelled.
@@ -56,12 +57,30 @@ struct Responder: Sendable {
   }
 
   func respond(to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
-    if request.headers[.expect]?.lowercased() == "100-continue", mayBegin(request) {
+    let address = channel.remoteAddress?.ipAddress ?? ""
+    let asked = await access.asked(for: request.head, from: address)
+    if request.headers[.expect]?.lowercased() == "100-continue", (try? asked.get()) != nil, mayBegin(request) {
       try await writer.writeInformationalHead(HTTPResponse(status: .continue))
     }
-    let (response, template) = await answer(request)
+    // A token that is revoked meanwhile ends what it began.
+    let farm = (try? asked.get()) ?? farm
+    let open = await farm.opens { channel.close(mode: .all, promise: nil) }
+    do {
+      try await respond(to: request, asked, writer, channel, address)
+      await farm.closes(open)
+    } catch {
+      await farm.closes(open)
+      throw error
+    }
+  }
+
+  private func respond(
+    to request: Request, _ asked: Result<FarmService, any Error>, _ writer: consuming ResponseWriter,
+    _ channel: any Channel, _ address: String
+  ) async throws {
+    let (response, template) = await answer(request, asked)
     if response.status == .unauthorized, request.headers.contains(.authorization) {
-      refusals.refused("requests over HTTP with a wrong token", channel.remoteAddress?.ipAddress ?? "")
+      refusals.refused("requests over HTTP with a wrong token", address)
       // Whoever guesses has few guesses.
       try await Task.sleep(for: WireProtocol.refusalDelay)
     }
@@ -86,9 +105,7 @@ struct Responder: Sendable {
   /// Whether the client may send the body. The reply says why not.
   private func mayBegin(_ request: Request) -> Bool {
     let path = (request.head.path ?? "/").prefix { $0 != "?" }
-    guard case .route(let route, _) = table.match(request.method, path),
-      (try? access.check(request.head)) != nil
-    else { return false }
+    guard case .route(let route, _) = table.match(request.method, path) else { return false }
     // The bodies of other routes are content.
     guard route.method == .post else { return true }
     return request.headers[.contentLength].flatMap { Int64($0) } ?? 0 <= Int64(BodyReader.longestBody)
@@ -96,7 +113,7 @@ struct Responder: Sendable {
 
   /// The reply, and the template of the path for the count of requests.
   private func answer(
-    _ request: Request
+    _ request: Request, _ asked: Result<FarmService, any Error>
   ) async -> (Response, template: String) {
     var template = "unknown"
     do {
@@ -108,20 +125,20 @@ struct Responder: Sendable {
       let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
       switch table.match(request.method, parts.first ?? "/") {
       case .nothing:
-        try access.check(request.head)
+        _ = try asked.get()
         throw ProblemDetails(.notFound, "there is no path \(parts.first?.prefix(256) ?? "/")")
       case .otherMethods(let methods, let known):
         template = known
-        try access.check(request.head)
+        _ = try asked.get()
         let allowed = methods.map(\.rawValue).joined(separator: ", ")
         var problem = ProblemDetails(.methodNotAllowed, "the methods of this path are \(allowed)")
         problem.headers[.allow] = allowed
         throw problem
       case .route(let route, let parameters):
         template = route.template
-        if !route.isOpen { try access.check(request.head) }
+        let farm = route.isOpen ? farm : try asked.get()
         let query = try Query(parts.count > 1 ? String(parts[1]) : nil, names: route.query)
-        let response = try await route.handler(Call(request: request, parameters: parameters, query: query))
+        let response = try await route.handler(Call(request: request, parameters: parameters, query: query, farm: farm))
         // What only reads can be refused afterwards.
         let type = response.headers[.contentType]
         if route.method == .get, response.status.code < 300, let type, let accepted = request.headers[.accept],

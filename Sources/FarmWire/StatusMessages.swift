@@ -12,6 +12,7 @@ extension Sheaf_JobStatus {
     self.init()
     job = status.job
     name = status.name
+    owner = status.owner ?? ""
     state = status.state?.message ?? .unspecified
     priority = status.priority
     framesDone = UInt64(clamping: status.framesDone)
@@ -57,6 +58,7 @@ extension Sheaf_JobStatus {
 extension JobStatus {
   package init(_ message: Sheaf_JobStatus, notices: [String] = []) {
     self.init(job: message.job, name: message.name, state: JobState(message.state))
+    owner = message.owner.nonEmpty
     priority = message.priority
     framesDone = Int(clamping: message.framesDone)
     framesTotal = Int(clamping: message.framesTotal)

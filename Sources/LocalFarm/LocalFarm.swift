@@ -78,6 +78,8 @@ package struct LocalFarm: Sendable {
     let token = (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
     let start = ContinuousClock.now
     var coordinator = CoordinatorConfiguration(name: server.address.description, token: token)
+    // Who uses it is who runs it.
+    coordinator.audits = false
     // There is one worker, and there will be no other.
     coordinator.waitsForCompositors = false
     let service = CoordinatorService(

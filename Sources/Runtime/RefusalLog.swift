@@ -15,6 +15,7 @@ package final class RefusalLog: Sendable {
   private let logger: Logger
   private let interval: Duration
   private let entries = Mutex<[String: Entry]>([:])
+  private let observer = Mutex<(@Sendable (String, Int, [String]) -> Void)?>(nil)
 
   /// How many peers a line names.
   private static let namedPeers = 4
@@ -23,6 +24,11 @@ package final class RefusalLog: Sendable {
   package init(_ logger: Logger, interval: Duration = .seconds(60)) {
     self.logger = logger
     self.interval = interval
+  }
+
+  /// - Parameter observer: Called with each line: the reason, how often, and some of the peers.
+  package func observe(_ observer: @escaping @Sendable (_ reason: String, _ count: Int, _ peers: [String]) -> Void) {
+    self.observer.withLock { $0 = observer }
   }
 
   /// - Parameters:
@@ -66,6 +72,7 @@ package final class RefusalLog: Sendable {
   }
 
   private func log(_ reason: String, count: Int, peers: [String]) {
+    observer.withLock { $0 }?(reason, count, peers)
     logger.warning(
       "refused", metadata: ["reason": "\(reason)", "times": "\(count)", "peers": "\(peers.joined(separator: ", "))"])
   }

@@ -25,6 +25,7 @@ struct SheafCommand: AsyncParsableCommand {
       SubmitCommand.self,
       StatusCommand.self, LogCommand.self, TopCommand.self,
       WorkersCommand.self, FetchCommand.self, RetryCommand.self, CancelCommand.self, DeleteCommand.self,
+      TokenCommand.self, AuditCommand.self,
     ])
 }
 

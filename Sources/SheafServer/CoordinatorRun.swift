@@ -34,7 +34,7 @@ enum CoordinatorRun {
     configuration.name = "\(ProcessEnvironment.hostName):\(server.address.port)"
     let coordinator = CoordinatorService(store: jobs, content: content, configuration: configuration, logger: logger)
     let face = web.map {
-      HTTPFace(FarmService(coordinator), address: $0, token: configuration.token, logger: logger)
+      HTTPFace(FarmService(coordinator), address: $0, isGuarded: configuration.token != nil, logger: logger)
     }
     await stop.serve {
       await withDiscardingTaskGroup { group in

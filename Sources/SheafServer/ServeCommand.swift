@@ -70,6 +70,12 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "How long the audit is kept, and tokens that are not valid any more; the default is 365d. [SHEAF_KEEP_AUDIT]",
+      valueName: "time"))
+  var keepAudit: String?
+
+  @Option(
+    help: ArgumentHelp(
       "A folder of media that workers have under a root of their own; its files are not uploaded. [SHEAF_MEDIA_ROOT]",
       valueName: "dir"))
   var mediaRoot: String?
@@ -144,6 +150,7 @@ struct ServeCommand: AsyncParsableCommand {
       configuration.keepResults = time
     }
     if let time = try Setting.duration(keepJobs, "--keep-jobs", "SHEAF_KEEP_JOBS") { configuration.keepJobs = time }
+    if let time = try Setting.duration(keepAudit, "--keep-audit", "SHEAF_KEEP_AUDIT") { configuration.keepAudit = time }
     if let limit = try Setting.duration(hangLimit, "--hang-limit", "SHEAF_HANG_LIMIT") {
       guard limit >= Self.shortestHang else {
         throw ValidationError(

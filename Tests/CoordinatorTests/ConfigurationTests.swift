@@ -15,41 +15,9 @@ struct ConfigurationTests {
     let hello = Sheaf_Hello.with {
       ($0.role, $0.workerID, $0.session, $0.slots, $0.build) = (.worker, "w", 1, 1, "b")
     }
-    #expect(try configuration.admit(hello).get().hangMilliseconds == 18_500)
+    #expect(try configuration.welcome(hello).get().hangMilliseconds == 18_500)
     configuration.policy = LeasePolicy()
-    #expect(try configuration.admit(hello).get().hangMilliseconds == 60_000)
-  }
-
-  /// Whether each role is admitted with each token: none, a wrong one, that of clients, that of workers.
-  @Test(
-    arguments: [
-      (nil, nil, [true, true, true, true], [true, true, true, true]),
-      ("of clients", nil, [false, false, true, false], [false, false, true, false]),
-      ("of clients", "of workers", [false, false, true, false], [false, false, false, true]),
-    ] as [(String?, String?, [Bool], [Bool])])
-  func `a token admits those that it is for`(
-    _ clients: String?, _ workers: String?, _ client: [Bool], _ worker: [Bool]
-  ) throws {
-    var configuration = CoordinatorConfiguration(name: "c", token: clients)
-    configuration.workerToken = workers
-    for (index, token) in ["", "guess", "of clients", "of workers"].enumerated() {
-      for (role, isAdmitted) in [(Sheaf_Role.client, client[index]), (.worker, worker[index])] {
-        let hello = Sheaf_Hello.with {
-          ($0.role, $0.workerID, $0.session, $0.slots, $0.build, $0.token) = (role, "w", 1, 1, "b", token)
-        }
-        switch configuration.admit(hello) {
-        case .success: #expect(isAdmitted, "\(role) with '\(token)'")
-        case .failure(let error): #expect(!isAdmitted && error.code == .refused(.token), "\(role) with '\(token)'")
-        }
-      }
-    }
-  }
-
-  @Test func `tokens are compared as a whole`() {
-    #expect(CoordinatorConfiguration.areEqual("secret", "secret"))
-    for guess in ["", "s", "secre", "secret2", "Secret", "secretsecret"] {
-      #expect(!CoordinatorConfiguration.areEqual("secret", guess))
-    }
+    #expect(try configuration.welcome(hello).get().hangMilliseconds == 60_000)
   }
 }
 

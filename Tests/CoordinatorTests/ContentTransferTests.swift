@@ -42,7 +42,7 @@ import Wire
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { [locator] in
         let welcome = Sheaf_Welcome.with { $0.protocolVersion = WireProtocol.version }
-        try await server.run(maximumConnections: 10, admit: { _ in .success(welcome) }) { connection, _ in
+        try await server.run(maximumConnections: 10, admit: { _, _ in .success((welcome, ())) }) { connection, _, _ in
           let transfers = ContentTransferHandler(
             content: locator, connection: connection, minimumFree: minimumFree.value, checksReads: checksReads)
           try await withThrowingDiscardingTaskGroup { group in

@@ -43,7 +43,7 @@ import Wire
       let submission = try await submission(at: coordinator, composition)
       let job = try #require(try await farm.submit(submission).job.map { JobID($0) })
       var planned: JobStatus?
-      for try await status in await farm.watch(job) where status?.build != nil {
+      for try await status in try await farm.watch(job) where status?.build != nil {
         planned = try await farm.status(of: job)
         break
       }

@@ -258,6 +258,48 @@ extension TestCoordinator {
 }
 
 extension ObstructedStore {
+  func add(_ token: AccessToken, lifetime: Duration?) async throws(JobStoreError) -> AccessToken? {
+    try await pass(.other)
+    return try await inner.add(token, lifetime: lifetime)
+  }
+
+  func accessTokens() async throws(JobStoreError) -> [AccessToken] {
+    try await pass(.reading)
+    return try await inner.accessTokens()
+  }
+
+  func accessToken(of digest: SHA256Digest) async throws(JobStoreError) -> AccessToken? {
+    try await pass(.reading)
+    return try await inner.accessToken(of: digest)
+  }
+
+  func revoke(_ token: AccessTokenID) async throws(JobStoreError) -> AccessToken? {
+    try await pass(.other)
+    return try await inner.revoke(token)
+  }
+
+  func invalid(_ tokens: [AccessTokenID]) async throws(JobStoreError) -> [AccessTokenID] {
+    try await pass(.reading)
+    return try await inner.invalid(tokens)
+  }
+
+  func record(_ entry: AuditEntry) async throws(JobStoreError) {
+    try await pass(.other)
+    try await inner.record(entry)
+  }
+
+  func auditEntries(_ filter: AuditFilter, limit: Int) async throws(JobStoreError) -> [AuditEntry] {
+    try await pass(.reading)
+    return try await inner.auditEntries(filter, limit: limit)
+  }
+
+  func removeAuditEntries(olderThan age: Duration, limit: Int) async throws(JobStoreError) -> Int {
+    try await pass(.other)
+    return try await inner.removeAuditEntries(olderThan: age, limit: limit)
+  }
+}
+
+extension ObstructedStore {
   func events(after position: JournalPosition?, limit: Int) async throws(JobStoreError) -> [JournalEvent]? {
     try await pass(.reading)
     return try await inner.events(after: position, limit: limit)

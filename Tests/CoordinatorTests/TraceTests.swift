@@ -143,7 +143,7 @@ import Wire
       let text = SubmittedText(Array(document.utf8), output: "")
       let (assets, problems) = try await farm.assets(of: text, [])
       #expect(assets.isEmpty && problems.isEmpty)
-      let (request, found) = try await JobSubmission(coordinator.service).read(
+      let (request, found) = try await JobSubmission(coordinator.service, owner: nil).read(
         Data(document.utf8), assets, options: RenderOptions(), output: "", text.text)
       #expect(found.isEmpty && request.document.reading === text.text.reading)
       #expect(request.document.text == document)

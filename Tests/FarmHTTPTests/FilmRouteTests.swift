@@ -101,7 +101,7 @@ import Testing
 
   @Test func `a client that takes nothing is disconnected`() async throws {
     try await TestFarm.run(limits: .with { $0.stall = .milliseconds(400) }) { farm in
-      let large = [UInt8](repeating: 7, count: 64 << 20)
+      let large = [UInt8](repeating: 7, count: 40 << 20)
       let job = try await farm.doneJob(film: try farm.add(large))
       // A server that is kept from running sees later that nothing is taken.
       for seconds in [1, 2, 4, 8, 16] {

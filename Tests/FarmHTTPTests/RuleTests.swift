@@ -125,7 +125,7 @@ struct RuleTests {
     request.headerFields[.origin] = origin
     request.headerFields[HTTPField.Name("Sec-Fetch-Site")!] = site
     var error: ProblemDetails?
-    do { try Access(token: nil).check(request) } catch let refusal { error = refusal }
+    do { try Access.requireOwnSite(request) } catch let refusal { error = refusal }
     #expect((error == nil) == isAnswered)
   }
 }

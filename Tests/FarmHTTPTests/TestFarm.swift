@@ -43,7 +43,7 @@ struct TestFarm: Sendable {
     let service = CoordinatorService(
       store: store, content: locator, configuration: configuration, logger: logger, availableBytes: availableBytes)
     let face = HTTPFace(
-      FarmService(service), address: WireAddress(host: "127.0.0.1", port: 0), token: token, limits: limits,
+      FarmService(service), address: WireAddress(host: "127.0.0.1", port: 0), isGuarded: token != nil, limits: limits,
       logger: logger)
     let (ports, listening) = AsyncStream.makeStream(of: Int.self)
     return try await withThrowingTaskGroup(of: R?.self) { group in
@@ -75,7 +75,7 @@ struct TestFarm: Sendable {
       store: store, content: locator, configuration: CoordinatorConfiguration(name: "other", token: token),
       logger: logger)
     let face = HTTPFace(
-      FarmService(other), address: WireAddress(host: "127.0.0.1", port: 0), token: token, logger: logger)
+      FarmService(other), address: WireAddress(host: "127.0.0.1", port: 0), isGuarded: token != nil, logger: logger)
     let (ports, listening) = AsyncStream.makeStream(of: Int.self)
     try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {

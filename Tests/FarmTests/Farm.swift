@@ -118,10 +118,14 @@ final class Farm: @unchecked Sendable {
     workers.append(try worker.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))
   }
 
-  func sheaf(_ arguments: String...) -> Command {
-    Command(
+  func sheaf(_ arguments: String...) -> Command { sheaf(arguments) }
+
+  /// - Parameter file: Of a token. Nil: it has that of clients.
+  func sheaf(_ arguments: [String], tokenFile file: String? = nil) -> Command {
+    let access = file.map { ["SHEAF_TOKEN_FILE": $0] } ?? ["SHEAF_TOKEN": token]
+    return Command(
       executable: Place.products.appendingPathComponent("sheaf").path, arguments: arguments,
-      environment: ["SHEAF_TOKEN": token, "SHEAF_COORDINATOR": address])
+      environment: ["SHEAF_COORDINATOR": address].merging(access) { $1 })
   }
 
   /// Runs a script of the shell in a folder, with what it needs to use the HTTP API.

@@ -23,7 +23,8 @@ struct TraceTests {
     "attempt document", "inspection probing", "removed events true", "removed events false", "added webhook true",
     "added webhook false", "changed webhook true", "removed webhook true", "took deliveries true",
     "took deliveries false", "ended delivery true", "ended delivery false", "sent again true", "sent again false",
-    "removed deliveries true",
+    "removed deliveries true", "added token true", "added token false", "revoked token true",
+    "revoked token false", "recorded", "removed audit true", "removed audit false",
   ]
 
   /// Those from which most labels come are first. What comes of a seed differs a little from run to run, because equal

@@ -7,6 +7,8 @@ import json
 import pathlib
 import re
 import time
+import urllib.error
+import urllib.request
 from urllib.parse import urlsplit
 
 import axe_core_python
@@ -18,7 +20,7 @@ from paths import brute_force_path, random_attempts
 
 MEDIA = REPOSITORY / "Examples/media"
 AXE = next(pathlib.Path(axe_core_python.__file__).parent.rglob("axe.min.js")).read_text()
-VIEWS = ["#/", "#/jobs", "#/workers", "#/new"]
+VIEWS = ["#/", "#/jobs", "#/workers", "#/access", "#/new"]
 
 STATE = "(await import('/assets/state.js')).farm"
 
@@ -514,6 +516,39 @@ def deletion(page, farm):
     assert page.locator(f"a[href='#/jobs/{job}']").count() == 0
 
 
-ALL = [token, digests, mistakes, submission, film, trace, phases, critical_path, chosen_path, costs, marks, warnings, accessibility,
-       measure_many_segments, measure_many_jobs, notification, actions, readings, killed_worker, namesakes,
+def access(page, farm):
+    """A token is made, shown once, used and revoked, and the audit says so."""
+    go(page, "#/access")
+    page.get_by_label("Owner", exact=True).fill("anna")
+    page.get_by_label("Role").select_option("submitter")
+    page.get_by_role("button", name="Make a token").click()
+    dialog = page.get_by_role("dialog")
+    made = dialog.locator("input").input_value()
+    assert re.fullmatch("sheaf_[0-9a-f]{64}", made), made
+    dialog.get_by_role("button", name="I have it").click()
+    assert made not in page.content()
+    row = page.locator("section[aria-label=Tokens] tbody tr", has_text="anna")
+    assert "submitter" in row.inner_text() and "valid" in row.inner_text()
+
+    def jobs():
+        request = urllib.request.Request(f"{farm.address}/v1/jobs", headers={"Authorization": f"Bearer {made}"})
+        try:
+            with urllib.request.urlopen(request, timeout=10) as reply:
+                return reply.status, json.load(reply)["jobs"]
+        except urllib.error.HTTPError as error:
+            return error.code, None
+
+    assert jobs() == (200, [])
+    row.get_by_role("button").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke it").click()
+    eventually("the token is revoked", lambda: "revoked" in row.inner_text())
+    assert jobs() == (401, None)
+    audit = page.locator("section[aria-label=Audit] tbody")
+    eventually("the audit has both", lambda: "tokenRevoked" in audit.inner_text() and "tokenCreated" in audit.inner_text())
+    page.get_by_label("Which entries").select_option("jobSubmitted,jobCancelled,jobRetried,jobDeleted")
+    eventually("the audit has jobs alone", lambda: "token" not in audit.inner_text() and "jobSubmitted" in audit.inner_text())
+
+
+ALL = [token, digests, mistakes, submission, access, film, trace, phases, critical_path, chosen_path, costs, marks,
+       warnings, accessibility, measure_many_segments, measure_many_jobs, notification, actions, readings, killed_worker, namesakes,
        lost_coordinator, deletion]

@@ -17,7 +17,8 @@ struct HelpTests {
     ("submit", SubmitCommand.self), ("status", StatusCommand.self), ("workers", WorkersCommand.self),
     ("log", LogCommand.self), ("top", TopCommand.self),
     ("cancel", CancelCommand.self), ("fetch", FetchCommand.self), ("retry", RetryCommand.self),
-    ("delete", DeleteCommand.self),
+    ("delete", DeleteCommand.self), ("token", TokenCommand.self), ("token-create", CreateTokenCommand.self),
+    ("token-list", ListTokensCommand.self), ("token-revoke", RevokeTokenCommand.self), ("audit", AuditCommand.self),
   ]
 
   /// Those of `farm` and `serve` are of `sheaf-server`, which `sheaf serve --help` executes.

@@ -46,9 +46,9 @@ package actor ScriptedFarm {
     self.server = server
     // Tests that compute hold the threads of the common pool, for longer than a program waits for an answer.
     running = Task(executorPreference: OwnThread()) {
-      try await server.run(maximumConnections: 16) { _ in
-        .success(welcome)
-      } session: { connection, _ in
+      try await server.run(maximumConnections: 16) { _, _ in
+        .success((welcome, ()))
+      } session: { connection, _, _ in
         let number = await self.began(connection)
         for try await message in connection.inbound {
           await self.record(message)

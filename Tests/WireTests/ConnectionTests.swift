@@ -14,8 +14,8 @@ import Testing
 /// Runs a server that by default admits every peer and ignores what it sends.
 func withServer<R: Sendable>(
   maximumConnections: Int = 64, helloTimeout: Duration = .seconds(300),
-  admit: @escaping WireServer.Admission = { _ in .success(.welcoming) },
-  session: @escaping WireServer.Session = { connection, _ in for try await _ in connection.inbound {} },
+  admit: @escaping WireServer.Admission<Void> = { _, _ in .success((.welcoming, ())) },
+  session: @escaping WireServer.Session<Void> = { connection, _, _ in for try await _ in connection.inbound {} },
   _ body: @Sendable (WireAddress) async throws -> R
 ) async throws -> R {
   let server = try await WireServer.bind(
@@ -54,7 +54,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
 
 @Suite(.timeLimit(.minutes(10))) struct ConnectionTests {
   @Test func `messages arrive in order both ways`() async throws {
-    let echo: WireServer.Session = { connection, _ in
+    let echo: WireServer.Session<Void> = { connection, _, _ in
       for try await message in connection.inbound { try await connection.send(message) }
     }
     let echoed = try await withServer(session: echo) { address in
@@ -85,14 +85,14 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
       }
       server.stop()
       try await server.run(
-        maximumConnections: 8, admit: { _ in .success(.welcoming) },
-        session: { connection, _ in for try await _ in connection.inbound {} })
+        maximumConnections: 8, admit: { _, _ in .success((.welcoming, ())) },
+        session: { connection, _, _ in for try await _ in connection.inbound {} })
       for peer in peers { try await peer.closeFuture.get() }
     }
   }
 
   @Test func `a refusal reaches the peer with its reason`() async throws {
-    let refuse: WireServer.Admission = { _ in .failure(WireError(.refused(.token), "the token is wrong")) }
+    let refuse: WireServer.Admission<Void> = { _, _ in .failure(WireError(.refused(.token), "the token is wrong")) }
     let error = try await withServer(admit: refuse) { address in
       await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
     }
@@ -100,7 +100,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
   }
 
   @Test func `a refusal in the middle reaches a peer that is still sending`() async throws {
-    let complain: WireServer.Session = { connection, _ in
+    let complain: WireServer.Session<Void> = { connection, _, _ in
       for try await _ in connection.inbound { throw WireError(.violation, "enough") }
     }
     let error = try await withServer(session: complain) { address in
@@ -184,7 +184,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
 
   @Test func `a slow reader stops its sender`() async throws {
     let sent = Sent()
-    let sleepy: WireServer.Session = { connection, _ in
+    let sleepy: WireServer.Session<Void> = { connection, _, _ in
       // Sends nothing and reads nothing until the sender has stopped.
       try await sent.rest()
       for try await _ in connection.inbound {}
@@ -212,7 +212,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     let content = try file.content()
     #expect(content == Content(digest: SHA256Digest.of(bytes), size: Int64(bytes.count)))
     let store = Received()
-    let serve: WireServer.Session = { connection, _ in
+    let serve: WireServer.Session<Void> = { connection, _, _ in
       for try await message in connection.inbound { try await store.handle(message, connection) }
     }
     let read = try await withServer(session: serve) { address in

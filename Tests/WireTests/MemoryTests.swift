@@ -145,7 +145,8 @@ private final class RawPeer: Sendable {
       frameTimeout: frameTimeout, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
-        try await server.run(maximumConnections: 1000, admit: { _ in .success(.welcoming) }) { connection, _ in
+        try await server.run(maximumConnections: 1000, admit: { _, _ in .success((.welcoming, ())) }) {
+          connection, _, _ in
           for try await message in connection.inbound {
             if case .heartbeat = message { try await connection.send(.heartbeatReply(.init())) }
           }
@@ -290,7 +291,7 @@ private final class RawPeer: Sendable {
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
-        try await server.run(maximumConnections: 1, admit: { _ in .success(.welcoming) }) { connection, _ in
+        try await server.run(maximumConnections: 1, admit: { _, _ in .success((.welcoming, ())) }) { connection, _, _ in
           await withTaskGroup(of: Void.self) { group in
             group.addTask {
               let first = connection.lastReceived
@@ -337,7 +338,7 @@ private final class RawPeer: Sendable {
   private func received(afterCloseBy role: Sheaf_Role, _ messages: [WireMessage]) async throws -> [WireMessage] {
     let received = ReceivedMessages()
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
-    let session: WireServer.Session = { connection, _ in
+    let session: WireServer.Session<Void> = { connection, _, _ in
       begin.finish()
       try await connection.inbound.limits?.channel.closeFuture.get()
       for try await message in connection.inbound { await received.add(message) }

@@ -54,8 +54,8 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         try await server.run(
-          maximumConnections: 2, admit: { _ in .success(.welcoming) },
-          session: { connection, _ in for try await _ in connection.inbound {} })
+          maximumConnections: 2, admit: { _, _ in .success((.welcoming, ())) },
+          session: { connection, _, _ in for try await _ in connection.inbound {} })
       }
       var silent: [any Channel] = []
       for _ in 0..<40 {

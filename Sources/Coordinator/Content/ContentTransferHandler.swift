@@ -38,6 +38,9 @@ actor ContentTransferHandler {
   private let connection: WireConnection
   private let minimumFree: Int64
   private let checksReads: Bool
+  private let mayUpload: @Sendable () throws -> Void
+  private let stored: @Sendable (Content) async throws -> Void
+  private let hasRead: @Sendable (SHA256Digest) async throws -> Void
   private let waits: @Sendable (Content, String?) async -> Void
   private let received: @Sendable (Int) -> Void
   private let sent: @Sendable (Int) -> Void
@@ -53,10 +56,16 @@ actor ContentTransferHandler {
   /// - Parameter waits: Called when an upload waits for room on the disk, with the reason, and with nil when one
   ///   begins.
   /// - Parameters:
+  ///   - mayUpload: Called before each upload. What it throws ends the connection, as with the next two.
+  ///   - stored: Called when an upload is whole, before it is answered.
+  ///   - hasRead: Called for each reply to a read, before it is sent.
   ///   - received: Called with the bytes of each chunk of an upload that is written.
   ///   - sent: Called with the bytes of each reply to a read.
   init(
     content: ContentLocator, connection: WireConnection, minimumFree: Int64 = 0, checksReads: Bool = false,
+    mayUpload: @escaping @Sendable () throws -> Void = {},
+    stored: @escaping @Sendable (Content) async throws -> Void = { _ in },
+    hasRead: @escaping @Sendable (SHA256Digest) async throws -> Void = { _ in },
     waits: @escaping @Sendable (Content, String?) async -> Void = { _, _ in },
     received: @escaping @Sendable (Int) -> Void = { _ in }, sent: @escaping @Sendable (Int) -> Void = { _ in }
   ) {
@@ -64,6 +73,9 @@ actor ContentTransferHandler {
     self.connection = connection
     self.minimumFree = minimumFree
     self.checksReads = checksReads
+    self.mayUpload = mayUpload
+    self.stored = stored
+    self.hasRead = hasRead
     self.waits = waits
     self.received = received
     self.sent = sent
@@ -79,6 +91,7 @@ actor ContentTransferHandler {
       try await admit(read)
       group.addTask { try await self.connection.alongside { try await self.serve(read) } }
     case .uploadBegin(let begin):
+      try mayUpload()
       let announced = try await admit(begin)
       group.addTask { try await self.connection.alongside { try await self.receive(begin.request, announced) } }
     case .uploadChunk(let chunk):
@@ -141,6 +154,7 @@ actor ContentTransferHandler {
       var reply = Sheaf_ContentData.with { $0.request = read.request }
       do {
         reply.data = try await presentData(read, of: digest, length, verifying)
+        try await hasRead(digest)
         sent(reply.data.count)
       } catch let error as ContentStoreError where error.code != .unverified {
         let error = try await explained(error)
@@ -277,6 +291,7 @@ actor ContentTransferHandler {
         if chunk.message.last {
           // It syncs the file, which takes long if it is large.
           try await BlockingWork.run(.storing) { try transfer.upload.finish() }
+          try await stored(transfer.upload.content)
           reply.complete = true
         }
       } catch let error as ContentStoreError {

@@ -31,6 +31,10 @@ package struct CoordinatorConfiguration: Sendable {
   /// Whether a job waits for a worker that has the author's own compositors that it uses. If not, it fails if no worker
   /// that is connected has them.
   package var waitsForCompositors = true
+  /// Whether who does what is recorded.
+  package var audits = true
+  /// How long that is kept, and tokens that are not valid any more.
+  package var keepAudit: Duration = .seconds(365 * 86_400)
   /// How often old jobs are deleted and the content store is trimmed.
   package var retentionInterval: Duration = .seconds(60)
 
@@ -43,9 +47,8 @@ package struct CoordinatorConfiguration: Sendable {
     self.policy = policy
   }
 
-  /// Checks the token, and for a worker the fields that the store keeps.
-  func admit(_ hello: Sheaf_Hello) -> Result<Sheaf_Welcome, WireError> {
-    if let reason = refusal(of: hello) { return .failure(WireError(.refused(.token), reason)) }
+  /// Checks the fields of a hello that the store keeps.
+  func welcome(_ hello: Sheaf_Hello) -> Result<Sheaf_Welcome, WireError> {
     switch hello.role {
     case .client: break
     case .worker:
@@ -72,27 +75,5 @@ package struct CoordinatorConfiguration: Sendable {
         $0.maxChunkBytes = UInt32(WireProtocol.maximumChunk)
         $0.hangMilliseconds = UInt32(clamping: policy.workerHang.milliseconds)
       })
-  }
-
-  /// Why a peer's token does not admit it. Nil: it does.
-  private func refusal(of hello: Sheaf_Hello) -> String? {
-    guard let token else { return nil }
-    if hello.token.isEmpty { return "this coordinator requires a token" }
-    let isClients = Self.areEqual(token, hello.token)
-    guard let workerToken else { return isClients ? nil : "the token is wrong" }
-    let isWorkers = Self.areEqual(workerToken, hello.token)
-    guard isClients || isWorkers else { return "the token is wrong" }
-    let isWorker = hello.role == .worker
-    if isWorker == isWorkers { return nil }
-    return isWorker
-      ? "the token is that of clients; a worker needs that of workers" : "the token is that of workers, and no client's"
-  }
-
-  /// Takes the same time for every guess of the same length, so that the time does not reveal how much of it is right.
-  package static func areEqual(_ secret: String, _ guess: String) -> Bool {
-    let (secret, guess) = (Array(secret.utf8), Array(guess.utf8))
-    var difference = UInt8(secret.count == guess.count ? 0 : 1)
-    for index in guess.indices { difference |= guess[index] ^ (secret.isEmpty ? 1 : secret[index % secret.count]) }
-    return difference == 0
   }
 }

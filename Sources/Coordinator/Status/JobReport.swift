@@ -14,7 +14,7 @@ extension JobStatus {
   init(_ summary: JobSummary, failure: FailureReport?, wait: JobWait?) {
     let job = summary.job
     self.init(job: job.id.description, name: job.name, state: job.state)
-    priority = job.priority
+    (owner, priority) = (job.owner, job.priority)
     build = job.build
     shortBuild = build.map(ShortBuild.of)
     self.wait = wait

@@ -119,12 +119,14 @@ actor EventFeed {
     for await _ in farm.ownEvents() { await happened.signal() }
   }
 
+  /// Whether somebody watches, or has a short time ago.
+  var isWatched: Bool { watchers > 0 || lastWatched.map { .now - $0 < Self.patience } ?? false }
+
   private static var now: Double { Date.now.timeIntervalSince1970 }
 
   private func keepLooking() async {
     var seen = await happened.count
     while !Task.isCancelled {
-      let isWatched = watchers > 0 || lastWatched.map { .now - $0 < Self.patience } ?? false
       if isWatched {
         await look()
       } else if isCurrent {
@@ -176,17 +178,18 @@ actor EventFeed {
   /// Appends what has happened since the last look.
   private func readEvents() async throws {
     if isCurrent {
-      var next: [FarmEventReport]?
+      var next: FarmService.Events?
       repeat {
         next = try await farm.events(after: place, limit: Self.longestHistory)
-        for report in next ?? [] { tell(report) }
-      } while next?.count == Self.longestHistory
+        for report in next?.reports ?? [] { tell(report) }
+        if let next { place = next.end }
+      } while next?.isFull == true
       if next != nil { return }
       // So much happened since that some of it is not kept.
       begin()
     }
-    history = try await farm.newestEvents(limit: Self.longestHistory)
-    place = history.last?.id ?? .beginning
+    let newest = try await farm.newestEvents(limit: Self.longestHistory)
+    (history, place) = (newest.reports, newest.end)
   }
 
   private func tell(_ report: FarmEventReport) {
@@ -268,12 +271,12 @@ actor EventFeed {
   func missed(after seen: EventPlace, before snapshot: EventPlace) async throws -> (
     frames: [ByteBuffer], to: EventPlace
   ) {
-    let found = try await farm.events(after: seen, limit: Self.longestHistory) ?? []
-    let missed = found.prefix { $0.id <= snapshot }
+    guard let found = try await farm.events(after: seen, limit: Self.longestHistory) else { return ([], snapshot) }
+    let missed = found.reports.prefix { $0.id <= snapshot }
     let frames = try missed.map { report in
       ServerSentEvent.frame("event", "\(EventID(report.id))", try JSONCoding.encoder.encode(report))
     }
-    return (frames, missed.last?.id ?? snapshot)
+    return (frames, found.isFull ? min(found.end, snapshot) : snapshot)
   }
 
   /// What comes after a place, waiting for it.

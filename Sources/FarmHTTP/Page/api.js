@@ -122,5 +122,15 @@ export const api = {
     (await request(`${jobPath(id)}/stills?time=${frame}f&width=${width}&quality=80`, { signal })).blob(),
   check: (inspection, signal) => postJSON("/v1/check", inspection, { signal }),
   missing: contents => postJSON("/v1/content/missing", { contents }),
+  tokens: () => getJSON("/v1/tokens"),
+  createToken: request => postJSON("/v1/tokens", request),
+  revokeToken: id => request(`/v1/tokens/${encodeURIComponent(id)}`, { method: "DELETE" }),
+  /** A page of the audit, the newest first. @param {string} action Names with commas. Empty: all. */
+  audit: ({ before = null, action = "", limit = 100 }) => {
+    const query = new URLSearchParams({ limit });
+    if (before) query.set("before", before);
+    if (action !== "") query.set("action", action);
+    return getJSON(`/v1/audit?${query}`);
+  },
   submit: (submission, key) => postJSON("/v1/jobs", submission, { headers: { "Idempotency-Key": key } }),
 };

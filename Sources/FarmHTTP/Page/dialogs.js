@@ -35,8 +35,8 @@ export function askToken(wasWrong) {
       element("h2", { id: "dialog-title", text: "The farm has a token" }),
       element("p", {
         text: wasWrong
-          ? "The token was refused. Give the one that the coordinator was started with."
-          : "Give the token that the coordinator was started with. It is kept until this tab is closed.",
+          ? "The token was refused. Give the one that the coordinator was started with, or one that was made for you."
+          : "Give the token that the coordinator was started with, or one that was made for you. It is kept until this tab is closed.",
       }),
       element("label", { for: "token", text: "Token" }), field,
       element("div.actions", {}, element("button.primary", { type: "submit", text: "Continue" })));
@@ -47,6 +47,23 @@ export function askToken(wasWrong) {
     });
     dialog.append(form);
     dialog.addEventListener("close", () => resolve(dialog.returnValue === "" ? null : dialog.returnValue));
+    open(dialog);
+  });
+}
+
+/** Shows a new token, which is not shown again. Resolves when it was read. */
+export function showToken(made) {
+  return new Promise(resolve => {
+    const dialog = element("dialog", { "aria-labelledby": "dialog-title" });
+    const field = element("input", { id: "new-token", readonly: true, value: made.token, onfocus: () => field.select() });
+    dialog.append(
+      element("h2", { id: "dialog-title", text: `The token of ${made.owner}` }),
+      element("p", { text: "It is shown this once: the farm stores no more than its digest." }),
+      element("label", { for: "new-token", text: `${made.role}, ${made.id}` }), field,
+      element("div.actions", {}, element("button.primary", {
+        type: "button", text: "I have it", onclick: () => dialog.close(),
+      })));
+    dialog.addEventListener("close", () => resolve());
     open(dialog);
   });
 }

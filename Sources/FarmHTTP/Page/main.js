@@ -1,5 +1,6 @@
 // Starts the page: the stream, the views and what is in its header.
 
+import { showAccess } from "./access-view.js";
 import { giveToken, lacksToken, onTokenNeeded } from "./api.js";
 import { askToken } from "./dialogs.js";
 import { element, hideTip, setHidden, setText } from "./dom.js";
@@ -19,6 +20,7 @@ const views = [
   { pattern: /^\/jobs$/, nav: "#/jobs", title: "Jobs", show: showJobs },
   { pattern: /^\/jobs\/([^/]+)$/, nav: "#/jobs", title: "Job", show: showJob },
   { pattern: /^\/workers$/, nav: "#/workers", title: "Workers", show: showWorkers },
+  { pattern: /^\/access$/, nav: "#/access", title: "Access", show: showAccess },
   { pattern: /^\/new$/, nav: "#/new", title: "New job", show: showNewJob },
 ];
 

@@ -10,7 +10,7 @@ struct ProblemDetails: Error, Sendable {
     /// The request is malformed.
     case badRequest = "bad-request"
     case unauthorized
-    /// Another site asks, through a browser.
+    /// The token does not allow it, or another site asks, through a browser.
     case forbidden
     case notFound = "not-found"
     case methodNotAllowed = "method-not-allowed"
@@ -61,8 +61,8 @@ struct ProblemDetails: Error, Sendable {
     var title: String {
       switch self {
       case .badRequest: "The request is malformed."
-      case .unauthorized: "The farm's token is required."
-      case .forbidden: "The farm answers no other site."
+      case .unauthorized: "A token of the farm is required."
+      case .forbidden: "The token does not allow this, or the request is another site's."
       case .notFound: "There is no such thing."
       case .methodNotAllowed: "The path does not have this method."
       case .notAcceptable: "The reply has another media type than the request accepts."
@@ -106,6 +106,8 @@ struct ProblemDetails: Error, Sendable {
     case .wrongContent: self.init(.wrongContent, error.message)
     case .full: self.init(.full, error.message)
     case .unavailable: self.init(.unavailable, error.message)
+    case .unauthorized: self.init(.unauthorized, error.message)
+    case .forbidden: self.init(.forbidden, error.message)
     }
   }
 

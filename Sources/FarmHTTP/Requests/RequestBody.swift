@@ -1,4 +1,5 @@
 import CompositionModel
+import Coordinator
 import FarmAPI
 import FoundationEssentials
 import HTTPTypes
@@ -16,6 +17,8 @@ struct DecodedBody<Body: RequestBody>: Sendable {
   var value: Body
   /// As they were sent.
   var bytes: [UInt8]
+  /// The farm, as whoever sent them may ask it.
+  var farm: FarmService
 }
 
 /// Reads the bodies of requests within a time, a rate and a size. So many long ones are read at a time, and so many
@@ -60,7 +63,7 @@ struct BodyReader: Sendable {
         var body = IncomingBody(call, limit: limit, watch)
         if try await body.read(atMost: Self.quickBody) {
           watch.end()
-          return try await self.answer(body.bytes, answer)
+          return try await self.answer(body.bytes, call.farm, answer)
         }
         watch.pause()
         guard await readers.enter() else { throw CancellationError() }
@@ -68,7 +71,7 @@ struct BodyReader: Sendable {
         watch.goOn()
         _ = try await body.read(atMost: limit)
         watch.end()
-        return try await self.answer(body.bytes, answer)
+        return try await self.answer(body.bytes, call.farm, answer)
       }
       group.addTask {
         try await watch.run()
@@ -82,14 +85,14 @@ struct BodyReader: Sendable {
 
   /// Answers in the body's turn.
   private func answer<Body: RequestBody>(
-    _ bytes: [UInt8], _ answer: @Sendable (DecodedBody<Body>) async throws -> Response
+    _ bytes: [UInt8], _ farm: FarmService, _ answer: @Sendable (DecodedBody<Body>) async throws -> Response
   ) async throws -> Response {
     try await slots.withPermit {
       let value: Body =
         if bytes.count <= Self.quickBody { try Self.decode(bytes) } else {
           try await BlockingWork.run(.planning) { try Self.decode(bytes) }
         }
-      return try await answer(DecodedBody(value: value, bytes: bytes))
+      return try await answer(DecodedBody(value: value, bytes: bytes, farm: farm))
     }
   }
 

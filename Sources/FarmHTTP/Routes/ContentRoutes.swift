@@ -14,12 +14,10 @@ struct ContentRoutes: Sendable {
   private static let length = HTTPField.Name("Upload-Length")!
   private static let complete = HTTPField.Name("Upload-Complete")!
 
-  private let farm: FarmService
   private let bodies: BodyReader
   let quota: Quota
 
-  init(_ farm: FarmService, _ bodies: BodyReader, _ limits: HTTPLimits) {
-    self.farm = farm
+  init(_ bodies: BodyReader, _ limits: HTTPLimits) {
     self.bodies = bodies
     quota = Quota(limits.uploads, of: "uploads")
   }
@@ -28,7 +26,7 @@ struct ContentRoutes: Sendable {
     [
       Route(.post, "/v1/content/missing") { try await missing($0) },
       Route(.head, "/v1/content/{digest}") { call in
-        let received = try await farm.received(try Self.digest(call))
+        let received = try await call.farm.received(try Self.digest(call))
         return Self.reply(.noContent, received.bytes, isComplete: received.isComplete)
       },
       Route(.put, "/v1/content/{digest}") { call in
@@ -46,7 +44,7 @@ struct ContentRoutes: Sendable {
             .badRequest, "a part of an upload needs the headers Upload-Offset and Upload-Length, the whole size")
         }
         // Opening it as the shorter content would drop what is there.
-        let received = try await farm.received(digest)
+        let received = try await call.farm.received(digest)
         if !received.isComplete, received.bytes > size {
           throw ProblemDetails(
             .badRequest, "Upload-Length is the whole size, and not \(size): \(received.bytes) bytes have arrived")
@@ -66,7 +64,7 @@ struct ContentRoutes: Sendable {
   private func missing(_ call: Call) async throws -> Response {
     try await bodies.run(call, as: ContentsBody.self, limit: BodyReader.longestPlainBody) { body in
       let files = try body.value.contents.map { FarmService.OfferedFile(content: try $0.content, file: "") }
-      return Response(json: Missing(missing: try await farm.missing(files).map(\.hex)))
+      return Response(json: Missing(missing: try await call.farm.missing(files).map(\.hex)))
     }
   }
 
@@ -77,7 +75,7 @@ struct ContentRoutes: Sendable {
   private func receive(_ call: Call, _ content: Content, from offset: Int64) async throws -> Response {
     try call.requirePlainBody()
     return try await quota.run {
-      guard let upload = try await farm.upload(content) else {
+      guard let upload = try await call.farm.upload(content) else {
         return Self.reply(.ok, content.size, isComplete: true)
       }
       // A whole upload of what an interrupted one left begins anew where that ended.

@@ -9,11 +9,9 @@ import Runtime
 
 /// Documents and media without a job: checked, planned, described.
 struct DocumentRoutes: Sendable {
-  private let farm: FarmService
   private let bodies: BodyReader
 
-  init(_ farm: FarmService, _ bodies: BodyReader) {
-    self.farm = farm
+  init(_ bodies: BodyReader) {
     self.bodies = bodies
   }
 
@@ -35,7 +33,7 @@ struct DocumentRoutes: Sendable {
         }
       },
       Route(.post, "/v1/probe") { call in
-        try await bodies.run(call, as: ProbeBody.self, limit: BodyReader.longestPlainBody) { try await probe($0.value) }
+        try await bodies.run(call, as: ProbeBody.self, limit: BodyReader.longestPlainBody) { try await probe($0) }
       },
       Route(.get, "/v1/schema") { _ in
         Response(bytes: Data(DocumentSchema.text.utf8), type: "application/schema+json")
@@ -83,14 +81,14 @@ struct DocumentRoutes: Sendable {
   private func inspect(_ body: DecodedBody<InspectionBody>) async throws -> Inspected {
     let document = try body.document
     let output = try await Self.output(of: document, body.value.output)
-    let (assets, missing) = try await farm.assets(
+    let (assets, missing) = try await body.farm.assets(
       of: SubmittedText(document, output: output), try body.value.assets.sources)
     var request = InspectionRequest(document: Data(document), assets: assets)
     request.options = body.value.options
     request.output = output
     let reply: InspectionReply
     do {
-      reply = try await farm.inspect(request)
+      reply = try await body.farm.inspect(request)
     } catch let error as DocumentError {
       throw ProblemDetails(problems: try await located(error.problems, document))
     }
@@ -132,11 +130,11 @@ struct DocumentRoutes: Sendable {
     var input = PresetInput(document: document, descriptions: [:])
     do {
       if let document {
-        let (assets, missing) = try await farm.assets(of: SubmittedText(document, output: ""), sources)
+        let (assets, missing) = try await body.farm.assets(of: SubmittedText(document, output: ""), sources)
         guard missing.isEmpty else { throw DocumentError(problems: missing) }
-        if !assets.isEmpty { input.descriptions = try await describe(assets) }
+        if !assets.isEmpty { input.descriptions = try await body.farm.describe(assets) }
       } else {
-        input.descriptions = try await describe(try await farm.assets(sources))
+        input.descriptions = try await body.farm.describe(try await body.farm.assets(sources))
       }
       return try await BlockingWork.run(.planning) { [input] in try answer(input) }
     } catch let error as DocumentError {
@@ -146,19 +144,20 @@ struct DocumentRoutes: Sendable {
 
   // MARK: Media
 
-  private func probe(_ body: ProbeBody) async throws -> Response {
-    let descriptions = try await describe(try await farm.assets([AssetBody]?.some(body.assets).sources))
+  private func probe(_ body: DecodedBody<ProbeBody>) async throws -> Response {
+    let descriptions = try await body.farm.describe(
+      try await body.farm.assets([AssetBody]?.some(body.value.assets).sources))
     return Response(json: descriptions.mapValues { ProbeReport(description: $0) })
-  }
-
-  private func describe(_ assets: [SubmittedAsset]) async throws -> [AssetID: AssetDescription] {
-    let reply = try await farm.inspect(InspectionRequest(assets: assets))
-    guard reply.problems.isEmpty else { throw ProblemDetails(problems: reply.problems) }
-    return reply.descriptions
   }
 }
 
 extension FarmService {
+  fileprivate func describe(_ assets: [SubmittedAsset]) async throws -> [AssetID: AssetDescription] {
+    let reply = try await inspect(InspectionRequest(assets: assets))
+    guard reply.problems.isEmpty else { throw ProblemDetails(problems: reply.problems) }
+    return reply.descriptions
+  }
+
   /// Files that a request names without a document.
   func assets(_ sources: [AssetSource]) async throws -> [SubmittedAsset] {
     guard (1...100).contains(sources.count) else { throw ProblemDetails(.invalid, "a request names 1 to 100 assets") }

@@ -14,14 +14,12 @@ struct EventRoutes: Sendable {
   private static let lastEventID = HTTPField.Name("Last-Event-ID")!
   private static let buffering = HTTPField.Name("X-Accel-Buffering")!
 
-  private let farm: FarmService
-  private let feed: EventFeed
+  private let feeds: EventFeeds
   let quota: Quota
   private let comment: Duration
 
-  init(_ farm: FarmService, _ feed: EventFeed, _ limits: HTTPLimits) {
-    self.farm = farm
-    self.feed = feed
+  init(_ feeds: EventFeeds, _ limits: HTTPLimits) {
+    self.feeds = feeds
     comment = limits.comment
     quota = Quota(limits.streams, of: "streams of events")
   }
@@ -30,14 +28,15 @@ struct EventRoutes: Sendable {
     [
       Route(.get, "/v1/events") { call in
         let last = call.header(Self.lastEventID).flatMap { EventID($0) }
-        return try stream(of: call) { try await watchFarm(from: last, &$0) }
+        let feed = try await feeds.feed(for: call.farm)
+        return try stream(of: call) { try await watchFarm(feed, call.farm, from: last, &$0) }
       },
       Route(.get, "/v1/jobs/{job}/events") { call in
         let last = call.header(Self.lastEventID)
-        guard let status = try await farm.status(of: call.job) else { throw JobRoutes.absent(call.job) }
+        guard let status = try await call.farm.status(of: call.job) else { throw JobRoutes.absent(call.job) }
         // The client has the last event: with this answer it does not ask again.
         if status.hasEnded, status.eventID == last { return Response(status: .noContent) }
-        return try stream(of: call) { try await watch(call.job, from: last, &$0) }
+        return try stream(of: call) { try await watch(call.job, call.farm, from: last, &$0) }
       },
     ]
   }
@@ -67,10 +66,12 @@ struct EventRoutes: Sendable {
 
   // MARK: The farm
 
-  private func watchFarm(from last: EventID?, _ events: inout EventWriter) async throws {
+  private func watchFarm(
+    _ feed: EventFeed, _ farm: FarmService, from last: EventID?, _ events: inout EventWriter
+  ) async throws {
     await feed.enter()
     do {
-      try await follow(from: last, &events)
+      try await follow(feed, farm, from: last, &events)
     } catch {
       await feed.leave()
       throw error
@@ -78,7 +79,9 @@ struct EventRoutes: Sendable {
     await feed.leave()
   }
 
-  private func follow(from last: EventID?, _ events: inout EventWriter) async throws {
+  private func follow(
+    _ feed: EventFeed, _ farm: FarmService, from last: EventID?, _ events: inout EventWriter
+  ) async throws {
     var place = last
     // Of a client that comes back: up to where it has the farm's events.
     var seen = last?.place
@@ -113,11 +116,13 @@ struct EventRoutes: Sendable {
 
   // MARK: A job
 
-  private func watch(_ job: JobID, from last: String?, _ events: inout EventWriter) async throws {
+  private func watch(
+    _ job: JobID, _ farm: FarmService, from last: String?, _ events: inout EventWriter
+  ) async throws {
     let latest = LatestStatus()
     let following = Task {
       do {
-        for try await status in await farm.watch(job) { await latest.set(status) }
+        for try await status in try await farm.watch(job) { await latest.set(status) }
       } catch {
         // The store has failed for good: the stream ends, and `/readyz` has the reason.
       }

@@ -5,13 +5,11 @@ import HummingbirdCore
 
 /// The farm itself: its workers, and what those need who run it.
 struct FarmRoutes: Sendable {
-  private let farm: FarmService
   private let measurements: Measurements
   private let open: @Sendable () -> OpenRequests
 
   /// - Parameter open: What is open of the HTTP face.
-  init(_ farm: FarmService, _ measurements: Measurements, open: @escaping @Sendable () -> OpenRequests) {
-    self.farm = farm
+  init(_ measurements: Measurements, open: @escaping @Sendable () -> OpenRequests) {
     self.measurements = measurements
     self.open = open
   }
@@ -28,20 +26,20 @@ struct FarmRoutes: Sendable {
 
   var routes: [Route] {
     [
-      Route(.get, "/v1/workers") { _ in
-        Response(json: Workers(workers: try await farm.workers(), notices: farm.notices))
+      Route(.get, "/v1/workers") { call in
+        Response(json: Workers(workers: try await call.farm.workers(), notices: call.farm.notices))
       },
       Route(.get, "/healthz", isOpen: true) { _ in Response(json: Alive()) },
-      Route(.get, "/readyz", isOpen: true) { _ in
-        let health = await farm.health()
+      Route(.get, "/readyz", isOpen: true) { call in
+        let health = await call.farm.health()
         return Response(json: health, status: health.isReady ? .ok : .serviceUnavailable)
       },
-      Route(.get, "/v1/workers/desired") { _ in Response(json: try await farm.demand()) },
-      Route(.get, "/metrics") { _ in try await metrics() },
+      Route(.get, "/v1/workers/desired") { Response(json: try await $0.farm.demand()) },
+      Route(.get, "/metrics") { try await metrics($0.farm) },
     ]
   }
 
-  private func metrics() async throws -> Response {
+  private func metrics(_ farm: FarmService) async throws -> Response {
     var counts: FarmCounts?
     do {
       counts = try await farm.counts()

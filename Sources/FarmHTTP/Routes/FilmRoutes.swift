@@ -9,18 +9,16 @@ import NIOCore
 
 /// The film of a job that is done, and its several outputs: as files, in ranges.
 struct FilmRoutes: Sendable {
-  private let farm: FarmService
   private let quota: Quota
 
-  init(_ farm: FarmService, _ quota: Quota) {
-    self.farm = farm
+  init(_ quota: Quota) {
     self.quota = quota
   }
 
   var routes: [Route] {
     [
       Route(.get, "/v1/jobs/{job}/film") { call in
-        let files = try await farm.films(of: call.job)
+        let files = try await call.farm.films(of: call.job)
         guard files.count == 1 else {
           let names = files.map { "/v1/jobs/\(call.job)/outputs/\($0.name)" }.joined(separator: ", ")
           throw ProblemDetails(.conflict, "job \(call.job) has several outputs: \(names)")
@@ -29,14 +27,14 @@ struct FilmRoutes: Sendable {
       },
       Route(.get, "/v1/jobs/{job}/outputs/{name}") { call in
         let name = call.parameter("name")
-        guard let file = try await farm.films(of: call.job).first(where: { $0.name == name }) else {
+        guard let file = try await call.farm.films(of: call.job).first(where: { $0.name == name }) else {
           throw ProblemDetails(.notFound, "job \(call.job) has no output \"\(name.prefix(256))\"")
         }
         return try await reply(to: call, file)
       },
       Route(.get, "/v1/jobs/{job}/waveform", query: ["points", "rate"]) { call in
         let resolution = try Self.resolution(call.query)
-        return try await quota.run { Response(json: try await farm.waveform(of: call.job, resolution)) }
+        return try await quota.run { Response(json: try await call.farm.waveform(of: call.job, resolution)) }
       },
     ]
   }
@@ -79,9 +77,9 @@ struct FilmRoutes: Sendable {
       return problem.response
     case .part(let range):
       headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
-      return Response(status: .partialContent, headers: headers, body: try await body(file, range, of: call.job))
+      return Response(status: .partialContent, headers: headers, body: try await body(file, range, of: call))
     case .whole:
-      return Response(status: .ok, headers: headers, body: try await body(file, 0..<size, of: call.job))
+      return Response(status: .ok, headers: headers, body: try await body(file, 0..<size, of: call))
     }
   }
 
@@ -89,15 +87,17 @@ struct FilmRoutes: Sendable {
   private static let chunk: Int64 = 256 << 10
 
   /// Throws `FarmError` if the content store cannot read the first bytes: then nothing of a reply was sent.
-  private func body(_ file: FilmFile, _ range: Range<Int64>, of job: JobID) async throws -> ResponseBody {
-    let first = try await read(file, range, from: range.lowerBound)
+  private func body(_ file: FilmFile, _ range: Range<Int64>, of call: Call) async throws -> ResponseBody {
+    let (farm, job) = (call.farm, call.job)
+    try await farm.auditDownload(of: file.content.digest, "\(file.name) of job \(job)")
+    let first = try await farm.read(file, range, from: range.lowerBound, atMost: Self.chunk)
     return ResponseBody(contentLength: range.count) { writer in
       var offset = range.lowerBound
       var part = first
       while !part.isEmpty {
         try await writer.write(ByteBuffer(bytes: part))
         offset += Int64(part.count)
-        part = try await read(file, range, from: offset)
+        part = try await farm.read(file, range, from: offset, atMost: Self.chunk)
       }
       try await writer.finish(nil)
       // A part is not the film, and one of several outputs is not all of them.
@@ -105,12 +105,16 @@ struct FilmRoutes: Sendable {
       if isFilm, offset == file.content.size { await farm.markFetched(job) }
     }
   }
+}
 
-  /// The next bytes of a range. Empty at its end.
-  private func read(_ file: FilmFile, _ range: Range<Int64>, from offset: Int64) async throws -> Data {
-    let length = min(Self.chunk, range.upperBound - offset)
+extension FarmService {
+  /// The next bytes of a range of a file, at most `limit`. Empty at its end.
+  fileprivate func read(
+    _ file: FilmFile, _ range: Range<Int64>, from offset: Int64, atMost limit: Int64
+  ) async throws -> Data {
+    let length = min(limit, range.upperBound - offset)
     if length == 0 { return Data() }
-    let data = try await farm.read(file.source, offset: file.offset + offset, length: Int(length))
+    let data = try await read(file.source, offset: file.offset + offset, length: Int(length))
     // Without the rest the client sees that the reply is too short, and closes the connection.
     guard data.count == length else { throw FarmError(.lost, "the film has become shorter") }
     return data

@@ -11,12 +11,10 @@ import Synchronization
 
 /// Jobs: made, listed, shown, stopped, taken up again, deleted.
 struct JobRoutes: Sendable {
-  private let farm: FarmService
   private let bodies: BodyReader
   private let keys = KeysUnderWay()
 
-  init(_ farm: FarmService, _ bodies: BodyReader) {
-    self.farm = farm
+  init(_ bodies: BodyReader) {
     self.bodies = bodies
   }
 
@@ -24,25 +22,29 @@ struct JobRoutes: Sendable {
     [
       Route(.post, "/v1/jobs") { try await submit($0) },
       Route(.get, "/v1/jobs", query: ["state", "name", "since", "before", "after", "limit"]) { try await list($0) },
-      Route(.post, "/v1/jobs/cancel") { try await forEach($0, where: { !$0.hasEnded }, by: cancel) },
-      Route(.post, "/v1/jobs/retry") { call in
-        try await forEach(call, where: { $0 == .failed || $0 == .cancelled }) { job in try await retry(job) }
+      Route(.post, "/v1/jobs/cancel") { call in
+        try await forEach(call, where: { !$0.hasEnded }) { try await call.farm.cancelOne($0) }
       },
-      Route(.post, "/v1/jobs/delete") { try await forEach($0, where: \.hasEnded, by: delete) },
+      Route(.post, "/v1/jobs/retry") { call in
+        try await forEach(call, where: { $0 == .failed || $0 == .cancelled }) { try await call.farm.retryOne($0) }
+      },
+      Route(.post, "/v1/jobs/delete") { call in
+        try await forEach(call, where: \.hasEnded) { try await call.farm.deleteOne($0) }
+      },
       Route(.get, "/v1/jobs/{job}") { try await Response(json: status($0, withTasks: false)) },
       Route(.get, "/v1/jobs/{job}/tasks") {
         try await Response(json: TaskList(tasks: status($0, withTasks: true).tasks))
       },
       Route(.post, "/v1/jobs/{job}/cancel") { call in
-        try await cancel(call.job)
+        try await call.farm.cancelOne(call.job)
         return try await Response(json: status(call, withTasks: false))
       },
       Route(.post, "/v1/jobs/{job}/retry") { call in
-        try await retry(call.job)
+        try await call.farm.retryOne(call.job)
         return try await Response(json: status(call, withTasks: false))
       },
       Route(.delete, "/v1/jobs/{job}") { call in
-        try await delete(call.job)
+        try await call.farm.deleteOne(call.job)
         return Response(status: .noContent)
       },
     ]
@@ -60,14 +62,17 @@ struct JobRoutes: Sendable {
   private func submit(_ call: Call) async throws -> Response {
     let key = try IdempotencyKey(call.header(IdempotencyKey.header))
     guard let key else { return try await submitBody(call, id: "") }
-    return try await keys.run(key.text) { try await submitBody(call, id: key.text) }
+    // Of each owner it is another one.
+    return try await keys.run("\(call.farm.caller.owner ?? "") \(key.text)") {
+      try await submitBody(call, id: key.text)
+    }
   }
 
   private func submitBody(_ call: Call, id: String) async throws -> Response {
     try await bodies.run(call, as: SubmissionBody.self) { body in
       let (document, output) = try await Self.document(body)
       let text = SubmittedText(document, output: output)
-      let (assets, missing) = try await farm.assets(of: text, try body.value.assets.sources)
+      let (assets, missing) = try await call.farm.assets(of: text, try body.value.assets.sources)
       var submission = Submission(document: Data(document), assets: assets)
       submission.name = body.value.name ?? ""
       submission.priority = try body.value.jobPriority
@@ -77,10 +82,10 @@ struct JobRoutes: Sendable {
       submission.traceparent = call.header(Self.traceparent)
       let reply: SubmissionReply
       if missing.isEmpty {
-        reply = try await submitOnce(submission, text)
+        reply = try await submitOnce(submission, text, call.farm)
       } else {
         // The document's other problems are reported with those of its files.
-        let examined = try await farm.problems(of: submission, text)
+        let examined = try await call.farm.problems(of: submission, text)
         reply = SubmissionReply(
           problems: examined.filter { problem in
             !missing.contains { $0.pointer == problem.pointer }
@@ -90,7 +95,7 @@ struct JobRoutes: Sendable {
         let problems = reply.problems
         throw ProblemDetails(problems: try await BlockingWork.run(.planning) { problems.located(in: document) })
       }
-      guard let status = try await farm.status(of: JobID(job)) else {
+      guard let status = try await call.farm.status(of: JobID(job)) else {
         throw ProblemDetails(.notFound, "job \(job) was deleted meanwhile")
       }
       var response = Response(json: status, status: reply.isRepeated ? .ok : .created)
@@ -119,7 +124,9 @@ struct JobRoutes: Sendable {
     }
   }
 
-  private func submitOnce(_ submission: Submission, _ text: SubmittedText) async throws -> SubmissionReply {
+  private func submitOnce(
+    _ submission: Submission, _ text: SubmittedText, _ farm: FarmService
+  ) async throws -> SubmissionReply {
     do {
       return try await farm.submit(submission, text)
     } catch let error as FarmError where error.code == .conflict {
@@ -146,7 +153,7 @@ struct JobRoutes: Sendable {
     query.after = try call.query.text("after")
     // One more says whether there is a next page.
     query.limit = min(limit + 1, JobQuery.mostLimit)
-    let list = try await farm.jobs(query)
+    let list = try await call.farm.jobs(query)
     let shown = list.jobs.prefix(limit)
     let isFull = list.jobs.count > limit || limit == JobQuery.mostLimit && list.jobs.count == limit
     let page = Page(jobs: Array(shown), notices: list.notices, next: isFull ? shown.last?.job : nil)
@@ -155,36 +162,12 @@ struct JobRoutes: Sendable {
 
   private func status(_ call: Call, withTasks: Bool) async throws -> JobStatus {
     let id = call.job
-    guard var status = try await farm.status(of: id, withTasks: withTasks) else { throw Self.absent(id) }
-    status.notices = farm.notices
+    guard var status = try await call.farm.status(of: id, withTasks: withTasks) else { throw Self.absent(id) }
+    status.notices = call.farm.notices
     return status
   }
 
   static func absent(_ job: JobID) -> ProblemDetails { ProblemDetails(.notFound, "there is no job \(job)") }
-
-  // MARK: Changing
-
-  private func cancel(_ job: JobID) async throws {
-    guard let state = try await farm.cancel(job) else { throw Self.absent(job) }
-    guard state == .cancelled else {
-      throw ProblemDetails(.conflict, "job \(job) had ended before: it is \(state.rawValue)")
-    }
-  }
-
-  private func delete(_ job: JobID) async throws {
-    let reply = try await farm.delete(job)
-    if reply.isDeleted { return }
-    guard let state = reply.state else { throw Self.absent(job) }
-    throw ProblemDetails(.conflict, "job \(job) has not ended: it is \(state.rawValue); cancel it first")
-  }
-
-  private func retry(_ job: JobID) async throws {
-    let reply = try await farm.retry(job)
-    guard reply.state != nil else { throw Self.absent(job) }
-    if let refusal = reply.refusal {
-      throw ProblemDetails(.conflict, "job \(job) cannot be taken up again: \(refusal)")
-    }
-  }
 
   // MARK: Several
 
@@ -223,7 +206,7 @@ struct JobRoutes: Sendable {
         query.limit = JobQuery.mostLimit
         // Jobs that it does not fit would be selected again and again.
         query.states = (query.states.isEmpty ? JobState.allCases : query.states).filter(fits)
-        let jobs = query.states.isEmpty ? [] : try await farm.jobs(query).jobs
+        let jobs = query.states.isEmpty ? [] : try await call.farm.jobs(query).jobs
         ids = jobs.map { JobID($0.job) }
         hasMore = jobs.count == query.limit
       }
@@ -238,6 +221,32 @@ struct JobRoutes: Sendable {
         }
       }
       return Response(json: Outcome(jobs: done, hasMore: hasMore))
+    }
+  }
+}
+
+// What one request asks of one job, or of each of several. They throw `.notFound`, or `.conflict` if its state does
+// not allow it.
+extension FarmService {
+  fileprivate func cancelOne(_ job: JobID) async throws {
+    guard let state = try await cancel(job) else { throw JobRoutes.absent(job) }
+    guard state == .cancelled else {
+      throw ProblemDetails(.conflict, "job \(job) had ended before: it is \(state.rawValue)")
+    }
+  }
+
+  fileprivate func deleteOne(_ job: JobID) async throws {
+    let reply = try await delete(job)
+    if reply.isDeleted { return }
+    guard let state = reply.state else { throw JobRoutes.absent(job) }
+    throw ProblemDetails(.conflict, "job \(job) has not ended: it is \(state.rawValue); cancel it first")
+  }
+
+  fileprivate func retryOne(_ job: JobID) async throws {
+    let reply = try await retry(job)
+    guard reply.state != nil else { throw JobRoutes.absent(job) }
+    if let refusal = reply.refusal {
+      throw ProblemDetails(.conflict, "job \(job) cannot be taken up again: \(refusal)")
     }
   }
 }

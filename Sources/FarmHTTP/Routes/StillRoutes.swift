@@ -11,12 +11,10 @@ import Runtime
 
 /// Still pictures of a job's composition, made on request.
 struct StillRoutes: Sendable {
-  private let farm: FarmService
   private let bodies: BodyReader
   private let quota: Quota
 
-  init(_ farm: FarmService, _ bodies: BodyReader, _ quota: Quota) {
-    self.farm = farm
+  init(_ bodies: BodyReader, _ quota: Quota) {
     self.bodies = bodies
     self.quota = quota
   }
@@ -28,9 +26,9 @@ struct StillRoutes: Sendable {
       Route(.get, "/v1/jobs/{job}/stills", query: ["time", "format", "quality", "width", "height"]) { call in
         let request = try Self.request(call.query)
         return try await quota.run {
-          guard let reply = try await farm.images(request, of: call.job) else { throw JobRoutes.absent(call.job) }
+          guard let reply = try await call.farm.images(request, of: call.job) else { throw JobRoutes.absent(call.job) }
           guard reply.problems.isEmpty else { throw ProblemDetails(problems: reply.problems) }
-          return try await response(reply.images, request.format)
+          return try await response(reply.images, request.format, call.farm)
         }
       },
       Route(.post, "/v1/stills") { call in
@@ -65,20 +63,20 @@ struct StillRoutes: Sendable {
     var missing: [Problem] = []
     if let document {
       let output = try await DocumentRoutes.output(of: document, body.value.output)
-      let found = try await farm.assets(of: SubmittedText(document, output: output), sources)
+      let found = try await body.farm.assets(of: SubmittedText(document, output: output), sources)
       missing = found.problems
       request = InspectionRequest(document: Data(document), assets: found.assets)
       request.output = output
     } else {
       guard sources.count == 1 else { throw ProblemDetails(.invalid, "give a document, or one asset") }
-      request = InspectionRequest(assets: try await farm.assets(sources))
+      request = InspectionRequest(assets: try await body.farm.assets(sources))
     }
     request.images = images
     var problems = missing
     var reply = InspectionReply()
     do {
       if missing.isEmpty {
-        reply = try await farm.inspect(request)
+        reply = try await body.farm.inspect(request)
         problems = reply.problems
       }
     } catch let error as DocumentError {
@@ -89,7 +87,8 @@ struct StillRoutes: Sendable {
       throw ProblemDetails(
         problems: try await BlockingWork.run(.planning) { document.map { found.located(in: $0) } ?? found })
     }
-    return try await body.value.isList ? list(reply.images) : response(reply.images, images.format)
+    return try await body.value.isList
+      ? list(reply.images, body.farm) : response(reply.images, images.format, body.farm)
   }
 
   private struct Pictures: Encodable {
@@ -110,7 +109,7 @@ struct StillRoutes: Sendable {
   /// The most bytes of the pictures of a reply.
   private static let mostBytes: Int64 = 64 << 20
 
-  private func list(_ images: ImageReply?) async throws -> Response {
+  private func list(_ images: ImageReply?, _ farm: FarmService) async throws -> Response {
     let found = images?.pictures ?? []
     let bytes = found.reduce(0) { $0 + ($1.place?.byteCount ?? 0) }
     guard found.count <= StillBody.mostPictures, bytes <= Self.mostBytes else {
@@ -133,7 +132,9 @@ struct StillRoutes: Sendable {
   }
 
   /// The one picture of a reply, or its contact sheet.
-  private func response(_ images: ImageReply?, _ format: ImageFormat) async throws -> Response {
+  private func response(
+    _ images: ImageReply?, _ format: ImageFormat, _ farm: FarmService
+  ) async throws -> Response {
     let picture = images?.sheet ?? images?.pictures.first
     guard let place = picture?.place, let digest = SHA256Digest(hex: place.digest) else {
       throw ProblemDetails(.notFound, picture?.error ?? "there is no picture at this time")

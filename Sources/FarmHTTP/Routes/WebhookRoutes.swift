@@ -8,31 +8,29 @@ import HummingbirdCore
 struct WebhookRoutes: Sendable {
   private static let mostDeliveries = 1000
 
-  private let farm: FarmService
   private let bodies: BodyReader
 
-  init(_ farm: FarmService, _ bodies: BodyReader) {
-    self.farm = farm
+  init(_ bodies: BodyReader) {
     self.bodies = bodies
   }
 
   var routes: [Route] {
     [
-      Route(.get, "/v1/webhooks") { _ in try await Response(json: WebhookList(webhooks: farm.webhooks())) },
+      Route(.get, "/v1/webhooks") { try await Response(json: WebhookList(webhooks: $0.farm.webhooks())) },
       Route(.post, "/v1/webhooks") { try await add($0) },
-      Route(.get, "/v1/webhooks/{webhook}") { try await Response(json: farm.webhook($0.webhook)) },
+      Route(.get, "/v1/webhooks/{webhook}") { try await Response(json: $0.farm.webhook($0.webhook)) },
       Route(.patch, "/v1/webhooks/{webhook}") { call in
         try await bodies.run(call, as: WebhookBody.self, limit: BodyReader.longestPlainBody) { body in
-          try await Response(json: farm.changeWebhook(call.webhook, body.value.request))
+          try await Response(json: call.farm.changeWebhook(call.webhook, body.value.request))
         }
       },
       Route(.delete, "/v1/webhooks/{webhook}") { call in
-        try await farm.removeWebhook(call.webhook)
+        try await call.farm.removeWebhook(call.webhook)
         return Response(status: .noContent)
       },
       Route(.post, "/v1/webhooks/{webhook}/secret") { call in
         try await bodies.run(call, as: SecretBody.self, limit: BodyReader.longestPlainBody) { body in
-          try await Response(json: farm.rotateSecret(of: call.webhook, overlap: try body.value.overlap))
+          try await Response(json: call.farm.rotateSecret(of: call.webhook, overlap: try body.value.overlap))
         }
       },
       Route(.get, "/v1/webhooks/{webhook}/deliveries", query: ["state", "after", "limit"]) { try await list($0) },
@@ -40,7 +38,7 @@ struct WebhookRoutes: Sendable {
         guard let event = Int64(call.parameter("event")) else {
           throw ProblemDetails(.notFound, "there is no delivery \(call.parameter("event").prefix(64))")
         }
-        try await farm.sendAgain(event, to: call.webhook)
+        try await call.farm.sendAgain(event, to: call.webhook)
         return Response(status: .noContent)
       },
     ]
@@ -52,7 +50,7 @@ struct WebhookRoutes: Sendable {
 
   private func add(_ call: Call) async throws -> Response {
     try await bodies.run(call, as: WebhookBody.self, limit: BodyReader.longestPlainBody) { body in
-      let added = try await farm.addWebhook(body.value.request)
+      let added = try await call.farm.addWebhook(body.value.request)
       var response = Response(json: added, status: .created)
       response.headers[.location] = "/v1/webhooks/\(added.id)"
       return response
@@ -70,7 +68,7 @@ struct WebhookRoutes: Sendable {
     let after = try call.query.number("after", in: 0...Int.max)
     let states: [DeliveryState] = try call.query.values("state")
     guard states.count <= 1 else { throw ProblemDetails(.badRequest, "state is one state, or is left out") }
-    let found = try await farm.deliveries(
+    let found = try await call.farm.deliveries(
       of: call.webhook, before: after.map { Int64($0) }, state: states.first, limit: limit + 1)
     let shown = Array(found.prefix(limit))
     return Response(

@@ -1,21 +1,38 @@
 import Coordinator
+import FarmAPI
+import FarmModel
 import HTTPTypes
 
-/// Who may use the API: whoever has the farm's token.
+/// Who may use the API: whoever has a token of the farm.
 struct Access: Sendable {
-  /// Nil: everyone.
-  let token: String?
+  let farm: FarmService
+  /// Whether the farm has a token.
+  let isGuarded: Bool
 
-  /// Throws if a request may not be carried out.
-  func check(_ request: HTTPRequest) throws(ProblemDetails) {
-    // A page of another site cannot know the token.
-    if token == nil { try Self.requireOwnSite(request) }
-    try check(request.headerFields[.authorization])
+  /// The farm, as whoever has sent a request may ask it. A failure if nobody who may has sent it.
+  /// - Parameter address: Where from, without a port.
+  func asked(for request: HTTPRequest, from address: String) async -> Result<FarmService, any Error> {
+    do {
+      return .success(try await farm(for: request, from: address))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func farm(for request: HTTPRequest, from address: String) async throws -> FarmService {
+    // A page of another site cannot know a token.
+    if !isGuarded { try Self.requireOwnSite(request) }
+    let token = isGuarded ? try Self.token(request.headerFields[.authorization]) : nil
+    do {
+      return farm.asked(by: try await farm.caller(presenting: token, from: address))
+    } catch  where error.code == .unauthorized {
+      throw Self.refusal(error.message, error: "invalid_token")
+    }
   }
 
   /// A farm without a token listens at this machine alone, but a browser of this machine shows pages of other sites,
   /// and sends what they ask for. Such a request states the page's site, or names this machine by a name of theirs.
-  private static func requireOwnSite(_ request: HTTPRequest) throws(ProblemDetails) {
+  static func requireOwnSite(_ request: HTTPRequest) throws(ProblemDetails) {
     guard let authority = request.authority, !authority.isEmpty else {
       throw ProblemDetails(.badRequest, "the request has no header Host")
     }
@@ -38,20 +55,17 @@ struct Access: Sendable {
   }
 
   /// - Parameter authorization: The value of the request's header. Nil: there is none.
-  func check(_ authorization: String?) throws(ProblemDetails) {
-    guard let token else { return }
+  private static func token(_ authorization: String?) throws(ProblemDetails) -> String {
     guard let authorization else { throw refusal("send the header Authorization: Bearer TOKEN", error: nil) }
     let parts = authorization.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else {
       throw refusal("the header Authorization has another scheme than Bearer", error: "invalid_request")
     }
-    guard CoordinatorConfiguration.areEqual(token, String(parts[1])) else {
-      throw refusal("the token is wrong", error: "invalid_token")
-    }
+    return String(parts[1])
   }
 
   /// - Parameter error: As RFC 6750 names it. Nil: there was no token.
-  private func refusal(_ detail: String, error: String?) -> ProblemDetails {
+  private static func refusal(_ detail: String, error: String?) -> ProblemDetails {
     var problem = ProblemDetails(.unauthorized, detail)
     problem.headers[.wwwAuthenticate] = "Bearer realm=\"sheaf\"" + (error.map { ", error=\"\($0)\"" } ?? "")
     return problem

@@ -1,3 +1,4 @@
+import Coordinator
 import FarmAPI
 import HTTPTypes
 import HummingbirdCore
@@ -8,6 +9,8 @@ struct Call: Sendable {
   /// By name, decoded.
   let parameters: [String: String]
   let query: Query
+  /// The farm, as whoever has sent the request may ask it.
+  let farm: FarmService
 
   func header(_ name: HTTPField.Name) -> String? { request.headers[name] }
 

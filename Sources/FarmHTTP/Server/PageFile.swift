@@ -27,6 +27,7 @@ struct PageFile: Sendable {
   }
 
   private static let files: KeyValuePairs = [
+    "access-view.js": PackageResources.access_view_js,
     "api.js": PackageResources.api_js,
     "attempts.js": PackageResources.attempts_js,
     "critical-path.js": PackageResources.critical_path_js,

@@ -10,8 +10,8 @@ extension FarmState {
     guard numbers[new.id] == nil else { throw JobStoreError.duplicate(new.id) }
     let number = jobs.count
     let job = Job(
-      id: new.id, name: new.name.withoutNul, purpose: new.purpose, priority: new.priority, state: .probing,
-      request: new.request)
+      id: new.id, name: new.name.withoutNul, owner: new.owner, purpose: new.purpose, priority: new.priority,
+      state: .probing, request: new.request)
     jobs.append(JobRecord(job: job, submission: new.submission, submitted: now))
     numbers[new.id] = number
     if let submission = new.submission { submissions[submission] = new.id }

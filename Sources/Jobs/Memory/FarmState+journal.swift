@@ -19,6 +19,7 @@ extension FarmState {
     guard job.purpose == .render else { return }
     var event = JournalEvent(kind, at: now)
     (event.job, event.name, event.state, event.message) = (job.id, job.name, job.state, message)
+    event.owner = job.owner
     switch kind {
     case .jobPlanned where job.state == .measuring:
       (event.tasks, event.cached) = (counts.measures.total, counts.measures.done)
@@ -36,7 +37,7 @@ extension FarmState {
   /// - Parameter place: The task's.
   private func event(_ kind: JournalEvent.Kind, of place: Place, by worker: WorkerID, now: Duration) -> JournalEvent {
     var event = JournalEvent(kind, at: now)
-    event.job = jobs[place.number].job.id
+    (event.job, event.owner) = (jobs[place.number].job.id, jobs[place.number].job.owner)
     (event.ordinal, event.label) = (Int32(place.ordinal), self[place].task.label)
     (event.worker, event.workerName) = (worker, name(of: worker))
     return event

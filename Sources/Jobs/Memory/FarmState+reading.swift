@@ -30,6 +30,7 @@ extension FarmState {
     return (0..<end).reversed().lazy.filter { number in
       let record = jobs[number]
       return !record.isDeleted && record.job.purpose == purpose
+        && (filter.owner.map { record.job.owner == $0 } ?? true)
         && (filter.states.isEmpty || filter.states.contains(record.job.state))
         && (filter.since.map { record.submitted >= $0 } ?? true)
         && (filter.before.map { record.submitted < $0 } ?? true)

@@ -34,6 +34,12 @@ package struct FarmState: Sendable {
   var webhooks: [WebhookRecord] = []
   /// By webhook, then by event.
   var deliveries: [DeliveryRecord] = []
+  /// In the order in which they were added, then of their ids.
+  package internal(set) var accessTokens: [AccessToken] = []
+  /// In the order of their numbers.
+  var audit: [AuditEntry] = []
+  /// The number of the newest entry of the audit that there was.
+  var lastAudit: Int64 = 0
   /// Raised by every change that `JobStore.changes()` hints at.
   package internal(set) var changeCount: UInt64 = 0
 

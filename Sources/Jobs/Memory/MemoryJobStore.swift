@@ -244,6 +244,54 @@ extension MemoryJobStore {
   }
 }
 
+// MARK: - Access
+
+extension MemoryJobStore {
+  package func add(_ token: AccessToken, lifetime: Duration?) throws(JobStoreError) -> AccessToken? {
+    try run { (state, now) throws(JobStoreError) in try state.add(token, lifetime: lifetime, now: now) }.map(dated)
+  }
+
+  package func accessTokens() throws(JobStoreError) -> [AccessToken] {
+    try run { (state, _) in state.accessTokens }.map(dated)
+  }
+
+  package func accessToken(of digest: SHA256Digest) throws(JobStoreError) -> AccessToken? {
+    try run { (state, now) in state.accessToken(of: digest, now: now) }.map(dated)
+  }
+
+  package func revoke(_ token: AccessTokenID) throws(JobStoreError) -> AccessToken? {
+    try run { (state, now) in state.revoke(token, now: now) }.map(dated)
+  }
+
+  package func invalid(_ tokens: [AccessTokenID]) throws(JobStoreError) -> [AccessTokenID] {
+    try run { (state, now) in state.invalid(tokens, now: now) }
+  }
+
+  package func record(_ entry: AuditEntry) throws(JobStoreError) {
+    try run { (state, now) throws(JobStoreError) in try state.record(entry, now: now) }
+  }
+
+  package func auditEntries(_ filter: AuditFilter, limit: Int) throws(JobStoreError) -> [AuditEntry] {
+    try run { (state, _) in state.auditEntries(filter, limit: limit) }.map { entry in
+      var entry = entry
+      entry.at += origin
+      return entry
+    }
+  }
+
+  package func removeAuditEntries(olderThan age: Duration, limit: Int) throws(JobStoreError) -> Int {
+    try run { (state, now) in state.removeAuditEntries(olderThan: age, limit: limit, now: now) }
+  }
+
+  private func dated(_ token: AccessToken) -> AccessToken {
+    var token = token
+    token.created += origin
+    token.expires = token.expires.map { $0 + origin }
+    token.revoked = token.revoked.map { $0 + origin }
+    return token
+  }
+}
+
 // MARK: - Webhooks
 
 extension MemoryJobStore {

@@ -7,6 +7,8 @@ package struct Job: Sendable, Hashable {
   package var id: JobID
   /// Shown to people.
   package var name: String
+  /// Of the token with which it was submitted. Nil: the farm's own, or none.
+  package var owner: String?
   package var purpose: JobPurpose
   /// Jobs of a higher priority go first.
   package var priority: Int32
@@ -35,7 +37,8 @@ package struct Job: Sendable, Hashable {
   package var rendering: Duration?
 
   package init(
-    id: JobID, name: String, purpose: JobPurpose = .render, priority: Int32, state: JobState, request: [UInt8],
+    id: JobID, name: String, owner: String? = nil, purpose: JobPurpose = .render, priority: Int32, state: JobState,
+    request: [UInt8],
     build: String? = nil, output: Content? = nil, failure: JobFailure? = nil, submittedAt: Duration = .zero,
     endedAt: Duration? = nil, renderingSince: Duration? = nil, age: Duration = .zero, elapsed: Duration = .zero,
     rendering: Duration? = nil
@@ -46,6 +49,7 @@ package struct Job: Sendable, Hashable {
     self.rendering = rendering
     self.id = id
     self.name = name
+    self.owner = owner
     self.purpose = purpose
     self.priority = priority
     self.state = state
@@ -117,8 +121,13 @@ package struct JobFilter: Sendable, Hashable {
   package var since: Duration?
   /// Only jobs that were submitted before this time, since 1970.
   package var before: Duration?
+  /// Only jobs of this owner. Nil: of any, and of none.
+  package var owner: String?
 
-  package init(states: [JobState] = [], name: String = "", since: Duration? = nil, before: Duration? = nil) {
+  package init(
+    states: [JobState] = [], name: String = "", since: Duration? = nil, before: Duration? = nil, owner: String? = nil
+  ) {
+    self.owner = owner
     self.states = states
     self.name = name
     self.since = since
@@ -160,6 +169,8 @@ package struct NewJob: Sendable, Hashable {
   /// job.
   package var submission: String?
   package var name: String
+  /// 1 to 64 visible ASCII characters. Nil: nobody's.
+  package var owner: String?
   package var purpose: JobPurpose
   package var priority: Int32
   package var request: [UInt8]
@@ -167,12 +178,13 @@ package struct NewJob: Sendable, Hashable {
   package var tasks: [NewTask]
 
   package init(
-    id: JobID, submission: String? = nil, name: String, purpose: JobPurpose = .render, priority: Int32,
-    request: [UInt8], tasks: [NewTask]
+    id: JobID, submission: String? = nil, name: String, owner: String? = nil, purpose: JobPurpose = .render,
+    priority: Int32, request: [UInt8], tasks: [NewTask]
   ) {
     self.id = id
     self.submission = submission
     self.name = name
+    self.owner = owner
     self.purpose = purpose
     self.priority = priority
     self.request = request

@@ -8,7 +8,7 @@ package import FarmModel
 /// return durations and, for people, when something happened. `JobFilter` alone takes points in time.
 /// `MemoryJobStore` is the reference: the same operations leave every store in the same state.
 /// `docs/architecture.md` has the diagrams of the states.
-package protocol JobStore: Journal, WebhookStore {
+package protocol JobStore: Journal, WebhookStore, AccessStore {
   // MARK: Jobs
 
   /// Writes a job in `probing` with its probe tasks, which are `ready` unless cached. A job without any can be planned

@@ -28,6 +28,8 @@ package struct JournalEvent: Sendable, Hashable {
   package var job: JobID?
   /// The job's name, or the worker's if it is about one.
   package var name: String?
+  /// The job's. Nil: it has none, or it is about a worker.
+  package var owner: String?
   /// The job's state after it.
   package var state: JobState?
   /// Of the task. This and the next two are nil if it is about no task.

@@ -11,6 +11,7 @@ extension NewJob {
     if let submission {
       try requireVisible(submission, "submission", upTo: 64)
     }
+    if let owner { try requireVisible(owner, "owner", upTo: 64) }
     for task in tasks {
       guard task.kind == .probe else {
         throw JobStoreError(.invalid, "a job is submitted with probe tasks only, not with a \(task.kind.rawValue) task")
@@ -159,6 +160,36 @@ extension WebhookID {
     else {
       throw JobStoreError(.invalid, "webhook id \"\(description)\" is not 1 to 64 characters of 0-9, a-z and _")
     }
+  }
+}
+
+extension AccessToken {
+  func validate() throws(JobStoreError) {
+    let bytes = id.description.utf8
+    guard (1...64).contains(bytes.count),
+      bytes.allSatisfy({ (48...57).contains($0) || (97...122).contains($0) || $0 == 95 })
+    else {
+      throw JobStoreError(.invalid, "token id \"\(id)\" is not 1 to 64 characters of 0-9, a-z and _")
+    }
+    try requireVisible(owner, "owner", upTo: 64)
+  }
+}
+
+extension AuditEntry {
+  func validate() throws(JobStoreError) {
+    guard times > 0 else {
+      throw JobStoreError(.invalid, "an entry of the audit is about something that happened \(times) times")
+    }
+  }
+
+  var withoutNul: AuditEntry {
+    var entry = self
+    entry.subject = subject.withoutNul
+    entry.detail = detail.withoutNul
+    entry.caller.owner = caller.owner?.withoutNul
+    entry.caller.address = caller.address.withoutNul
+    entry.caller.token = caller.token.map { AccessTokenID($0.description.withoutNul) }
+    return entry
   }
 }
 

@@ -15,7 +15,7 @@ extension PostgresJobStore {
           [
             .text(job.id.description), .text(job.submission), .text(job.name.withoutNul),
             .text(job.purpose.rawValue), .int(job.priority), .bytes(job.request), .long(counts.probes.total),
-            .long(counts.probes.done), .long(counts.memory),
+            .long(counts.probes.done), .long(counts.memory), .text(job.owner),
           ])
         guard var fields = inserted.first else {
           guard var other = try connection.run(.submitted, [.text(job.submission)]).first else {
@@ -251,8 +251,9 @@ extension Statement {
   fileprivate static let insertJob = Statement(
     "insert-job",
     """
-    INSERT INTO sheaf.job (id, submission, name, purpose, priority, request, probes, probes_done, memory, submitted_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, sheaf.now())
+    INSERT INTO sheaf.job (id, submission, name, purpose, priority, request, probes, probes_done, memory, owner,
+      submitted_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, sheaf.now())
     ON CONFLICT DO NOTHING RETURNING number
     """)
 

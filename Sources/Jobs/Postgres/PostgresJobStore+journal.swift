@@ -72,7 +72,7 @@ extension Fields {
     let at = Duration.microseconds(try long())
     var event = JournalEvent(try named("kind of event"), at: at, position: position)
     event.job = optionalText().map { JobID($0) }
-    event.name = optionalText()
+    (event.name, event.owner) = (optionalText(), optionalText())
     event.state = try optionalNamed("job state")
     event.ordinal = try optionalInt()
     event.epoch = try optionalLong()
@@ -92,8 +92,8 @@ extension Fields {
 
 extension Statement {
   static let eventColumns = """
-    event.xact, event.number, \(microseconds("event.at")), event.kind, event.job, event.name, event.state, event.ordinal,
-    event.epoch, event.label, event.worker, event.worker_name, event.ended_as, event.took, event.waited,
+    event.xact, event.number, \(microseconds("event.at")), event.kind, event.job, event.name, event.owner, event.state,
+    event.ordinal, event.epoch, event.label, event.worker, event.worker_name, event.ended_as, event.took, event.waited,
     event.fetched, event.rendered, event.uploaded, event.tasks, event.cached, event.message, event.result_digest, event.result_size
     """
 

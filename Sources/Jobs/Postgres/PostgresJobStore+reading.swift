@@ -24,7 +24,7 @@ extension PostgresJobStore {
     let chosen: [Parameter] = [
       .text(purpose.rawValue), .long(Int64(max(limit, 0))), .text(after?.description.withoutNul),
       .texts(filter.states.map(\.rawValue)), .text(filter.name.withoutNul), .long(filter.since?.microseconds),
-      .long(filter.before?.microseconds),
+      .long(filter.before?.microseconds), .text(filter.owner?.withoutNul),
     ]
     return try await results.perform { (connection) throws(JobStoreError) in
       try connection.run(.summaries, chosen)
@@ -103,7 +103,8 @@ extension PostgresJobStore {
 extension Fields {
   fileprivate mutating func job() throws(JobStoreError) -> Job {
     Job(
-      id: JobID(try text()), name: try text(), purpose: try named("job purpose"), priority: try int(),
+      id: JobID(try text()), name: try text(), owner: optionalText(), purpose: try named("job purpose"),
+      priority: try int(),
       state: try named("job state"), request: try bytes(), build: optionalText(), output: try optionalContent(),
       failure: try optionalFailure(), submittedAt: .microseconds(try long()),
       endedAt: try optionalLong().map { .microseconds($0) },
@@ -184,7 +185,7 @@ extension Statement {
   /// - Parameter request: A summary does not read the request, which may be megabytes.
   private static func jobColumns(request: String) -> String {
     """
-    id, name, purpose, priority, state, \(request), build, output_digest, output_size, failure_reason,
+    id, name, owner, purpose, priority, state, \(request), build, output_digest, output_size, failure_reason,
     failure_message, failure_task, failure_problems,
     \(microseconds("submitted_at")), \(microseconds("ended_at")), \(microseconds("rendering_since")),
     (extract(epoch FROM sheaf.now() - submitted_at) * 1000000)::bigint,
@@ -223,6 +224,7 @@ extension Statement {
       AND (cardinality($4) = 0 OR state = ANY ($4))
       AND ($5 = '' OR position(lower($5) IN lower(name)) > 0)
       AND ($6::bigint IS NULL OR submitted_at >= \(time("$6"))) AND ($7::bigint IS NULL OR submitted_at < \(time("$7")))
+      AND ($8::text IS NULL OR owner = $8)
     ORDER BY number DESC LIMIT $2
     """)
 

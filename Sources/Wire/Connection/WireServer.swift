@@ -2,19 +2,21 @@ import Glibc
 package import Logging
 package import NIOCore
 import NIOPosix
-import Runtime
+package import Runtime
 import Synchronization
 
 /// The listening end: a coordinator.
 package struct WireServer: Sendable {
-  /// Checks a hello. Returns the welcome to answer with, or why the peer is refused.
-  package typealias Admission = @Sendable (Sheaf_Hello) -> Result<Sheaf_Welcome, WireError>
+  /// Checks a hello from an address without its port. Returns the welcome to answer with, and who the peer is; or why
+  /// it is refused.
+  package typealias Admission<Peer> = @Sendable (Sheaf_Hello, String) async -> Result<(Sheaf_Welcome, Peer), WireError>
   /// Serves a connection until it is done. What it throws is sent to the peer as a refusal.
-  package typealias Session = @Sendable (WireConnection, Sheaf_Hello) async throws -> Void
+  package typealias Session<Peer> = @Sendable (WireConnection, Sheaf_Hello, Peer) async throws -> Void
 
   private let channel: NIOAsyncChannel<WireTransport.Accepted, Never>
   private let logger: Logger
-  private let refusals: RefusalLog
+  /// What was refused of those who were not admitted.
+  package let refusals: RefusalLog
   private let pending: PendingConnections
   /// The address that it listens at, with the port that the system chose.
   package let address: WireAddress
@@ -79,7 +81,9 @@ package struct WireServer: Sendable {
   /// Each connection is served by a child task of its own. A peer that violates the protocol receives a refusal, and
   /// only its own connection ends.
   /// - Parameter maximumConnections: Further connections that would be admitted are refused.
-  package func run(maximumConnections: Int, admit: @escaping Admission, session: @escaping Session) async throws {
+  package func run<Peer: Sendable>(
+    maximumConnections: Int, admit: @escaping Admission<Peer>, session: @escaping Session<Peer>
+  ) async throws {
     let open = ConnectionCounter()
     try await withThrowingDiscardingTaskGroup { group in
       try await channel.executeThenClose { inbound in
@@ -100,9 +104,9 @@ package struct WireServer: Sendable {
     channel.channel.close(promise: nil)
   }
 
-  private func serve(
+  private func serve<Peer: Sendable>(
     _ accepted: WireTransport.Accepted, _ number: Int, _ open: ConnectionCounter, _ maximumConnections: Int,
-    _ admit: Admission, _ session: Session
+    _ admit: Admission<Peer>, _ session: Session<Peer>
   ) async {
     do {
       let opening = try await accepted.open()
@@ -114,13 +118,13 @@ package struct WireServer: Sendable {
           let hello = try await hello(opening.first)
           isSilent = false
           if hello.role == .worker { connection = WireConnection(opening, inbound, outbound, share: .worker) }
-          let welcome = try admit(hello).get()
+          let (welcome, peer) = try await admit(hello, accepted.address).get()
           pending.remove(number)
           let isOneMore = open.add(1) > maximumConnections
           defer { open.add(-1) }
           if isOneMore { throw WireError(.refused(.unavailable), "the coordinator has too many connections") }
           try await connection.send(.welcome(welcome))
-          try await session(connection, hello)
+          try await session(connection, hello, peer)
         } catch let error as WireError where error.code == .closed {
           throw error
         } catch let error as WireError {

@@ -514,6 +514,38 @@ package nonisolated struct Sheaf_Frame: Sendable {
     set {message = .fetched(newValue)}
   }
 
+  package var createToken: Sheaf_CreateToken {
+    get {
+      if case .createToken(let v)? = message {return v}
+      return Sheaf_CreateToken()
+    }
+    set {message = .createToken(newValue)}
+  }
+
+  package var tokensQuery: Sheaf_TokensQuery {
+    get {
+      if case .tokensQuery(let v)? = message {return v}
+      return Sheaf_TokensQuery()
+    }
+    set {message = .tokensQuery(newValue)}
+  }
+
+  package var revokeToken: Sheaf_RevokeToken {
+    get {
+      if case .revokeToken(let v)? = message {return v}
+      return Sheaf_RevokeToken()
+    }
+    set {message = .revokeToken(newValue)}
+  }
+
+  package var auditQuery: Sheaf_AuditQuery {
+    get {
+      if case .auditQuery(let v)? = message {return v}
+      return Sheaf_AuditQuery()
+    }
+    set {message = .auditQuery(newValue)}
+  }
+
   /// Coordinator to client.
   package var findMissingReply: Sheaf_FindMissingReply {
     get {
@@ -579,6 +611,22 @@ package nonisolated struct Sheaf_Frame: Sendable {
     set {message = .deleteReply(newValue)}
   }
 
+  package var tokensReply: Sheaf_TokensReply {
+    get {
+      if case .tokensReply(let v)? = message {return v}
+      return Sheaf_TokensReply()
+    }
+    set {message = .tokensReply(newValue)}
+  }
+
+  package var auditReply: Sheaf_AuditReply {
+    get {
+      if case .auditReply(let v)? = message {return v}
+      return Sheaf_AuditReply()
+    }
+    set {message = .auditReply(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_Message: Equatable, Sendable {
@@ -613,6 +661,10 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case retryJob(Sheaf_RetryJob)
     case deleteJob(Sheaf_DeleteJob)
     case fetched(Sheaf_Fetched)
+    case createToken(Sheaf_CreateToken)
+    case tokensQuery(Sheaf_TokensQuery)
+    case revokeToken(Sheaf_RevokeToken)
+    case auditQuery(Sheaf_AuditQuery)
     /// Coordinator to client.
     case findMissingReply(Sheaf_FindMissingReply)
     case submitReply(Sheaf_SubmitReply)
@@ -622,6 +674,8 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case inspectReply(Sheaf_InspectReply)
     case retryReply(Sheaf_RetryReply)
     case deleteReply(Sheaf_DeleteReply)
+    case tokensReply(Sheaf_TokensReply)
+    case auditReply(Sheaf_AuditReply)
 
   }
 
@@ -637,7 +691,7 @@ package nonisolated struct Sheaf_Hello: Sendable {
 
   package var role: Sheaf_Role = .unspecified
 
-  /// The farm's shared secret; empty if the coordinator requires none.
+  /// A token of the farm; empty if the coordinator requires none.
   package var token: String = String()
 
   /// A name for people, such as the host's.
@@ -707,6 +761,9 @@ package nonisolated struct Sheaf_Refusal: Sendable {
     case shuttingDown // = 3
     case notFound // = 4
     case unavailable // = 5
+
+    /// The token does not allow the request.
+    case forbidden // = 6
     case UNRECOGNIZED(Int)
 
     package init() {
@@ -721,6 +778,7 @@ package nonisolated struct Sheaf_Refusal: Sendable {
       case 3: self = .shuttingDown
       case 4: self = .notFound
       case 5: self = .unavailable
+      case 6: self = .forbidden
       default: self = .UNRECOGNIZED(rawValue)
       }
     }
@@ -733,6 +791,7 @@ package nonisolated struct Sheaf_Refusal: Sendable {
       case .shuttingDown: return 3
       case .notFound: return 4
       case .unavailable: return 5
+      case .forbidden: return 6
       case .UNRECOGNIZED(let i): return i
       }
     }
@@ -745,6 +804,7 @@ package nonisolated struct Sheaf_Refusal: Sendable {
       .shuttingDown,
       .notFound,
       .unavailable,
+      .forbidden,
     ]
 
   }
@@ -1552,6 +1612,12 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._trace = newValue}
   }
 
+  /// Of the token with which it was submitted; empty: the farm's own, or none.
+  package var owner: String {
+    get {_storage._owner}
+    set {_uniqueStorage()._owner = newValue}
+  }
+
   /// The build that the job is bound to; empty until it is planned.
   package var build: String {
     get {_storage._build}
@@ -2141,6 +2207,120 @@ package nonisolated struct Sheaf_Fetched: Sendable {
   package init() {}
 }
 
+/// Answered with a tokens_reply that has the new token with its text, which no other reply has.
+package nonisolated struct Sheaf_CreateToken: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// viewer, submitter, operator, worker or metrics.
+  package var role: String = String()
+
+  package var owner: String = String()
+
+  /// For people.
+  package var description_p: String = String()
+
+  /// From now on. Not there: it does not expire.
+  package var lifetimeSeconds: Int64 {
+    get {_lifetimeSeconds ?? 0}
+    set {_lifetimeSeconds = newValue}
+  }
+  /// Returns true if `lifetimeSeconds` has been explicitly set.
+  package var hasLifetimeSeconds: Bool {self._lifetimeSeconds != nil}
+  /// Clears the value of `lifetimeSeconds`. Subsequent reads from it will return its default value.
+  package mutating func clearLifetimeSeconds() {self._lifetimeSeconds = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _lifetimeSeconds: Int64? = nil
+}
+
+/// Answered with a tokens_reply that has every token.
+package nonisolated struct Sheaf_TokensQuery: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// Answered with a tokens_reply that has the token, or none if there is no such token.
+package nonisolated struct Sheaf_RevokeToken: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var id: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_TokensReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// An array of `TokenReport`, as JSON.
+  package var tokens: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_AuditQuery: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Only entries with smaller numbers. Not there: from the newest.
+  package var before: Int64 {
+    get {_before ?? 0}
+    set {_before = newValue}
+  }
+  /// Returns true if `before` has been explicitly set.
+  package var hasBefore: Bool {self._before != nil}
+  /// Clears the value of `before`. Subsequent reads from it will return its default value.
+  package mutating func clearBefore() {self._before = nil}
+
+  /// At most 1000. 0 is 200.
+  package var limit: UInt32 = 0
+
+  /// Only those of this owner, and about this job, token, webhook or content. Empty: any.
+  package var owner: String = String()
+
+  package var subject: String = String()
+
+  /// Only those of these kinds. Empty: any.
+  package var actions: [String] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _before: Int64? = nil
+}
+
+package nonisolated struct Sheaf_AuditReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// An array of `AuditReport`, the newest first, as JSON.
+  package var entries: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 package nonisolated struct Sheaf_WorkersQuery: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -2275,7 +2455,7 @@ nonisolated extension Sheaf_AttemptEnd: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Frame"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{2}\u{2}checksum\0\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{3}retry_job\0\u{3}delete_job\0\u{1}fetched\0\u{3}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0\u{3}retry_reply\0\u{3}delete_reply\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{2}\u{2}checksum\0\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{3}retry_job\0\u{3}delete_job\0\u{1}fetched\0\u{3}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0\u{3}retry_reply\0\u{3}delete_reply\0\u{4}\u{3}create_token\0\u{3}tokens_query\0\u{3}revoke_token\0\u{3}audit_query\0\u{4}\u{7}tokens_reply\0\u{3}audit_reply\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2713,6 +2893,84 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
           self.message = .deleteReply(v)
         }
       }()
+      case 50: try {
+        var v: Sheaf_CreateToken?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .createToken(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .createToken(v)
+        }
+      }()
+      case 51: try {
+        var v: Sheaf_TokensQuery?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .tokensQuery(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .tokensQuery(v)
+        }
+      }()
+      case 52: try {
+        var v: Sheaf_RevokeToken?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .revokeToken(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .revokeToken(v)
+        }
+      }()
+      case 53: try {
+        var v: Sheaf_AuditQuery?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .auditQuery(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .auditQuery(v)
+        }
+      }()
+      case 60: try {
+        var v: Sheaf_TokensReply?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .tokensReply(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .tokensReply(v)
+        }
+      }()
+      case 61: try {
+        var v: Sheaf_AuditReply?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .auditReply(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .auditReply(v)
+        }
+      }()
       default: break
       }
     }
@@ -2861,6 +3119,30 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
     case .deleteReply?: try {
       guard case .deleteReply(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 47)
+    }()
+    case .createToken?: try {
+      guard case .createToken(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 50)
+    }()
+    case .tokensQuery?: try {
+      guard case .tokensQuery(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 51)
+    }()
+    case .revokeToken?: try {
+      guard case .revokeToken(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 52)
+    }()
+    case .auditQuery?: try {
+      guard case .auditQuery(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 53)
+    }()
+    case .tokensReply?: try {
+      guard case .tokensReply(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 60)
+    }()
+    case .auditReply?: try {
+      guard case .auditReply(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 61)
     }()
     default: break
     }
@@ -3036,7 +3318,7 @@ nonisolated extension Sheaf_Refusal: SwiftProtobuf.Message, SwiftProtobuf._Messa
 }
 
 nonisolated extension Sheaf_Refusal.Code: SwiftProtobuf._ProtoNameProviding {
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0CODE_UNSPECIFIED\0\u{1}CODE_PROTOCOL\0\u{1}CODE_TOKEN\0\u{1}CODE_SHUTTING_DOWN\0\u{1}CODE_NOT_FOUND\0\u{1}CODE_UNAVAILABLE\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0CODE_UNSPECIFIED\0\u{1}CODE_PROTOCOL\0\u{1}CODE_TOKEN\0\u{1}CODE_SHUTTING_DOWN\0\u{1}CODE_NOT_FOUND\0\u{1}CODE_UNAVAILABLE\0\u{1}CODE_FORBIDDEN\0")
 }
 
 nonisolated extension Sheaf_Content: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
@@ -4267,7 +4549,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{c}\u{3}\u{1}\u{c} \u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{1}owner\0\u{c}\u{3}\u{1}\u{c} \u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -4288,6 +4570,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _waitsFor: String = String()
     var _waitReason: String = String()
     var _trace: String = String()
+    var _owner: String = String()
     var _build: String = String()
     var _filesDone: UInt32 = 0
     var _filesTotal: UInt32 = 0
@@ -4332,6 +4615,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _waitsFor = source._waitsFor
       _waitReason = source._waitReason
       _trace = source._trace
+      _owner = source._owner
       _build = source._build
       _filesDone = source._filesDone
       _filesTotal = source._filesTotal
@@ -4400,6 +4684,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 42: try { try decoder.decodeSingularInt64Field(value: &_storage._renderingSince) }()
         case 50: try { try decoder.decodeSingularStringField(value: &_storage._trace) }()
         case 51: try { try decoder.decodeRepeatedMessageField(value: &_storage._usage) }()
+        case 52: try { try decoder.decodeSingularStringField(value: &_storage._owner) }()
         default: break
         }
       }
@@ -4514,6 +4799,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._usage.isEmpty {
         try visitor.visitRepeatedMessageField(value: _storage._usage, fieldNumber: 51)
       }
+      if !_storage._owner.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._owner, fieldNumber: 52)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -4541,6 +4829,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._waitsFor != rhs_storage._waitsFor {return false}
         if _storage._waitReason != rhs_storage._waitReason {return false}
         if _storage._trace != rhs_storage._trace {return false}
+        if _storage._owner != rhs_storage._owner {return false}
         if _storage._build != rhs_storage._build {return false}
         if _storage._filesDone != rhs_storage._filesDone {return false}
         if _storage._filesTotal != rhs_storage._filesTotal {return false}
@@ -5404,6 +5693,218 @@ nonisolated extension Sheaf_Fetched: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
   package static func ==(lhs: Sheaf_Fetched, rhs: Sheaf_Fetched) -> Bool {
     if lhs.job != rhs.job {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_CreateToken: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".CreateToken"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}role\0\u{1}owner\0\u{1}description\0\u{3}lifetime_seconds\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.role) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.owner) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.description_p) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self._lifetimeSeconds) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.role.isEmpty {
+      try visitor.visitSingularStringField(value: self.role, fieldNumber: 1)
+    }
+    if !self.owner.isEmpty {
+      try visitor.visitSingularStringField(value: self.owner, fieldNumber: 2)
+    }
+    if !self.description_p.isEmpty {
+      try visitor.visitSingularStringField(value: self.description_p, fieldNumber: 3)
+    }
+    try { if let v = self._lifetimeSeconds {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_CreateToken, rhs: Sheaf_CreateToken) -> Bool {
+    if lhs.role != rhs.role {return false}
+    if lhs.owner != rhs.owner {return false}
+    if lhs.description_p != rhs.description_p {return false}
+    if lhs._lifetimeSeconds != rhs._lifetimeSeconds {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_TokensQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".TokensQuery"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap()
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_TokensQuery, rhs: Sheaf_TokensQuery) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_RevokeToken: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RevokeToken"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.id) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.id.isEmpty {
+      try visitor.visitSingularStringField(value: self.id, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_RevokeToken, rhs: Sheaf_RevokeToken) -> Bool {
+    if lhs.id != rhs.id {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_TokensReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".TokensReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}tokens\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.tokens) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.tokens.isEmpty {
+      try visitor.visitSingularBytesField(value: self.tokens, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_TokensReply, rhs: Sheaf_TokensReply) -> Bool {
+    if lhs.tokens != rhs.tokens {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_AuditQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AuditQuery"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}before\0\u{1}limit\0\u{1}owner\0\u{1}subject\0\u{1}actions\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self._before) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.limit) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.owner) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.subject) }()
+      case 5: try { try decoder.decodeRepeatedStringField(value: &self.actions) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._before {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 1)
+    } }()
+    if self.limit != 0 {
+      try visitor.visitSingularUInt32Field(value: self.limit, fieldNumber: 2)
+    }
+    if !self.owner.isEmpty {
+      try visitor.visitSingularStringField(value: self.owner, fieldNumber: 3)
+    }
+    if !self.subject.isEmpty {
+      try visitor.visitSingularStringField(value: self.subject, fieldNumber: 4)
+    }
+    if !self.actions.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.actions, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_AuditQuery, rhs: Sheaf_AuditQuery) -> Bool {
+    if lhs._before != rhs._before {return false}
+    if lhs.limit != rhs.limit {return false}
+    if lhs.owner != rhs.owner {return false}
+    if lhs.subject != rhs.subject {return false}
+    if lhs.actions != rhs.actions {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_AuditReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AuditReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}entries\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.entries) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.entries.isEmpty {
+      try visitor.visitSingularBytesField(value: self.entries, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_AuditReply, rhs: Sheaf_AuditReply) -> Bool {
+    if lhs.entries != rhs.entries {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -34,6 +34,10 @@ enum Operation: Sendable {
   case endDelivery(WebhookID, place: Int, isLate: Bool, DeliveryOutcome)
   case sendAgain(WebhookID, place: Int)
   case removeDeliveries(Duration, limit: Int)
+  case addToken(AccessToken, lifetime: Duration?)
+  case revokeToken(AccessTokenID)
+  case recordAudit(AuditEntry)
+  case removeAudit(Duration, limit: Int)
   case advance(Duration)
 
   func run(on farm: Farm) async throws -> Outcome {
@@ -106,6 +110,15 @@ enum Operation: Sendable {
       case .removeDeliveries(let age, let limit):
         let count = try await farm.store.removeDeliveries(olderThan: age, limit: limit)
         return .plain("removed deliveries \(count > 0): \(count)")
+      case .addToken(let token, let lifetime):
+        return .plain("added token \(try await farm.store.add(token, lifetime: lifetime) != nil)")
+      case .revokeToken(let id): return .plain("revoked token \(try await farm.store.revoke(id) != nil)")
+      case .recordAudit(let entry):
+        try await farm.store.record(entry)
+        return .plain("recorded")
+      case .removeAudit(let age, let limit):
+        let count = try await farm.store.removeAuditEntries(olderThan: age, limit: limit)
+        return .plain("removed audit \(count > 0): \(count)")
       case .advance: break
       }
     } catch {
@@ -154,6 +167,11 @@ struct Visible: Equatable {
   var areEventsRemoved: Bool
   var webhooks: [Webhook]
   var deliveries: [Delivery]
+  var tokens: [AccessToken]
+  /// Those of `tokens`, and of one that is not there, that are not valid.
+  var invalidTokens: [AccessTokenID]
+  /// Of all, then those that filters select.
+  var audit: [[AuditEntry]]
 
   /// - Parameters:
   ///   - position: In the store's journal. It is moved to the newest event.
@@ -167,7 +185,7 @@ struct Visible: Equatable {
     selected = []
     for filter in [
       JobFilter(states: [.probing, .cancelled, .done], since: .seconds(1_767_225_640)),
-      JobFilter(name: "LM JOB-1", before: .seconds(1_767_225_900)),
+      JobFilter(name: "LM JOB-1", before: .seconds(1_767_225_900)), JobFilter(owner: "anna"),
     ] {
       selected += try await store.summaries(.render, limit: 5, after: nil, filter: filter).map(\.job.id)
     }
@@ -214,6 +232,20 @@ struct Visible: Equatable {
     for webhook in webhooks {
       let some = try await store.deliveries(of: webhook.id, before: nil, state: nil, limit: 10_000)
       deliveries += some.inOrder.map(\.comparable)
+    }
+    tokens = try await store.accessTokens()
+    invalidTokens = try await store.invalid(tokens.map(\.id) + [AccessTokenID("tok_9")])
+    for token in tokens {
+      guard try await store.accessToken(of: token.digest) == (invalidTokens.contains(token.id) ? nil : token) else {
+        throw JobStoreError(.internal, "token \(token.id) is not found by its digest as it is listed")
+      }
+    }
+    audit = [try await store.auditEntries(AuditFilter(), limit: 1_000)]
+    for filter in [
+      AuditFilter(before: audit[0].dropFirst().first?.number, owner: "anna"),
+      AuditFilter(subject: "job-1\u{FFFD}", actions: [.refused, .jobDeleted, .tokenCreated]),
+    ] {
+      audit.append(try await store.auditEntries(filter, limit: 3))
     }
     let pending = Int64(deliveries.count { $0.state == .pending })
     guard try await store.pendingDeliveries() == pending else {
@@ -292,6 +324,8 @@ struct Visible: Equatable {
     for (left, right) in zip(events, other.events) where left != right { return "\(left)\n\(right)" }
     for (left, right) in zip(deliveries, other.deliveries) where left != right { return "\(left)\n\(right)" }
     if webhooks != other.webhooks { return "\(webhooks)\n\(other.webhooks)" }
+    if tokens != other.tokens { return "\(tokens)\n\(other.tokens)" }
+    if audit != other.audit { return "\(audit)\n\(other.audit)" }
     if toRebind != other.toRebind { return "to rebind: \(toRebind)\n\(other.toRebind)" }
     return "\(self)\n\(other)"
   }

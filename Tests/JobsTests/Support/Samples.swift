@@ -32,10 +32,11 @@ extension [NewTask] {
 
 extension NewJob {
   static func sample(
-    _ id: String, submission: String? = nil, purpose: JobPurpose = .render, priority: Int32 = 0, tasks: [NewTask] = []
+    _ id: String, submission: String? = nil, owner: String? = nil, purpose: JobPurpose = .render, priority: Int32 = 0,
+    tasks: [NewTask] = []
   ) -> NewJob {
     NewJob(
-      id: JobID(id), submission: submission, name: "film \(id)", purpose: purpose, priority: priority,
+      id: JobID(id), submission: submission, name: "film \(id)", owner: owner, purpose: purpose, priority: priority,
       request: [1, 0, 255], tasks: tasks)
   }
 }

@@ -7,6 +7,7 @@ import TestPrograms
 struct TraceMaker {
   private var random: SeededRandom
   private var usages: SeededRandom
+  private var accesses: SeededRandom
   private var submitted = 0
   private var leases: [Lease] = []
   private let workers: [(id: WorkerID, build: String)] = [
@@ -16,9 +17,11 @@ struct TraceMaker {
   init(seed: UInt64) {
     random = SeededRandom(seed: seed)
     usages = SeededRandom(seed: ~seed)
+    accesses = SeededRandom(seed: seed &* 3)
   }
 
   mutating func next(_ state: Visible) -> Operation {
+    if accesses.chance(5) { return access() }
     let open = state.jobs.filter { !$0.state.hasEnded }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<8 where open.count < 4 && submitted < 14: return submit(state)
@@ -36,6 +39,33 @@ struct TraceMaker {
     default: return .advance(.milliseconds(random.pick([1, 250, 1_000, 2_000, 5_000, 14_000, 61_000]) ?? 1))
     }
   }
+
+  private mutating func access() -> Operation {
+    let id = AccessTokenID(accesses.chance(95) ? "tok_\(Int.random(in: 1...5, using: &accesses))" : "No Id")
+    let owner = accesses.pick(Self.owners) ?? nil
+    switch Int.random(in: 0..<9, using: &accesses) {
+    case 0, 1, 2:
+      return .addToken(
+        AccessToken(
+          id: id, digest: digest(0xA00 + Int.random(in: 1...5, using: &accesses)),
+          role: accesses.pick(Role.allCases) ?? .viewer, owner: owner ?? "own er", description: "for\0"),
+        lifetime: accesses.pick([nil, .seconds(1), .seconds(40)]) ?? nil)
+    case 3: return .revokeToken(id)
+    case 4:
+      return .removeAudit(.seconds(accesses.pick([0, 60, 400]) ?? 0), limit: Int.random(in: 0...3, using: &accesses))
+    default:
+      return .recordAudit(
+        AuditEntry(
+          accesses.pick(AuditEntry.Action.allCases) ?? .refused,
+          by: Caller(
+            role: accesses.pick(Role.allCases) ?? .viewer, owner: owner, token: accesses.chance(50) ? id : nil,
+            address: "10.0.0.1\0"),
+          of: "job-\(Int.random(in: 1...3, using: &accesses))\0", detail: "a film\0",
+          times: Int64.random(in: accesses.chance(5) ? -1...0 : 1...3, using: &accesses)))
+    }
+  }
+
+  static let owners: [String?] = [nil, "anna", "bert"]
 
   private mutating func planning(_ state: Visible) -> Operation {
     let job = random.pick(state.toPlan) ?? anyJob(state)
@@ -107,6 +137,7 @@ struct TraceMaker {
     return .submit(
       .sample(
         "job-\(submitted)", submission: random.chance(30) ? "s-\(Int.random(in: 1...4, using: &random))" : nil,
+        owner: accesses.chance(3) ? "own er" : accesses.pick(Self.owners) ?? nil,
         purpose: random.chance(15) ? .inspection : .render,
         priority: Int32.random(in: -1...1, using: &random), tasks: tasks))
   }

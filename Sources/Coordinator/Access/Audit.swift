@@ -1,0 +1,89 @@
+import FarmModel
+import Jobs
+import Logging
+import Runtime
+import Synchronization
+
+/// Records who has done what. Whoever reads a film in parts, or is refused again and again, is recorded once in a while.
+final class Audit: Sendable {
+  /// How long the same download, and the same refusal, are not recorded again.
+  private static let (ofDownloads, ofRefusals) = (Duration.seconds(600), Duration.seconds(60))
+  /// How many of those are known at most: beyond that the oldest are recorded again.
+  private static let mostKnown = 10_000
+
+  private let store: any JobStore
+  private let logger: Logger
+  /// Whether anything is recorded.
+  private let isOn: Bool
+  private let known = Mutex<[AuditEntry: ContinuousClock.Instant]>([:])
+
+  init(store: any JobStore, isOn: Bool, logger: Logger) {
+    self.store = store
+    self.isOn = isOn
+    self.logger = logger
+  }
+
+  /// Throws if it cannot be recorded; then the log has it.
+  func record(_ entry: AuditEntry) async throws(JobStoreError) {
+    guard isOn else { return }
+    do throws(JobStoreError) {
+      try await store.record(entry)
+    } catch {
+      logger.error(
+        "not recorded in the audit",
+        metadata: [
+          "action": "\(entry.action.rawValue)", "owner": "\(entry.caller.owner ?? "")",
+          "address": "\(entry.caller.address)", "subject": "\(entry.subject)", "detail": "\(entry.detail)",
+          "error": "\(error)",
+        ])
+      throw error
+    }
+  }
+
+  /// Records a download, unless the same was recorded a short time ago. One that cannot be recorded is refused.
+  func recordDownload(_ entry: AuditEntry) async throws(JobStoreError) {
+    guard isOn, isNew(entry, for: Self.ofDownloads) else { return }
+    do throws(JobStoreError) {
+      try await record(entry)
+    } catch {
+      known.withLock { known in known[entry] = nil }
+      throw error
+    }
+  }
+
+  /// Records a refusal, unless the same was recorded a short time ago. It does not wait for the store.
+  func recordRefusal(_ entry: AuditEntry) {
+    guard isOn, isNew(entry, for: Self.ofRefusals) else { return }
+    logger.warning(
+      "refused",
+      metadata: [
+        "reason": "\(entry.detail)", "owner": "\(entry.caller.owner ?? "")",
+        "token": "\(entry.caller.token?.description ?? "")", "peers": "\(entry.caller.address)",
+      ])
+    // The log has it if the store has not.
+    Task { try? await record(entry) }
+  }
+
+  /// Records refusals of peers without a valid token as they are logged.
+  func follow(_ refusals: RefusalLog) {
+    guard isOn else { return }
+    refusals.observe { [self] reason, count, peers in
+      let nobody = Caller(role: .viewer, address: peers.joined(separator: ", "))
+      let entry = AuditEntry(.refused, by: nobody, of: "", detail: reason, times: Int64(count))
+      Task { try? await record(entry) }
+    }
+  }
+
+  private func isNew(_ entry: AuditEntry, for time: Duration) -> Bool {
+    let now = ContinuousClock.now
+    return known.withLock { known in
+      if let until = known[entry], until > now { return false }
+      if known.count >= Self.mostKnown {
+        known = known.filter { $0.value > now }
+        if known.count >= Self.mostKnown { known = [:] }
+      }
+      known[entry] = now + time
+      return true
+    }
+  }
+}

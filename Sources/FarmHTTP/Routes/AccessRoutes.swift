@@ -1,0 +1,95 @@
+import CompositionModel
+import Coordinator
+import FarmAPI
+import FarmModel
+import HTTPTypes
+import HummingbirdCore
+
+/// Tokens and the audit.
+struct AccessRoutes: Sendable {
+  private let bodies: BodyReader
+
+  init(_ bodies: BodyReader) {
+    self.bodies = bodies
+  }
+
+  var routes: [Route] {
+    [
+      Route(.get, "/v1/me") { call in Response(json: Me(call.farm.caller)) },
+      Route(.get, "/v1/tokens") { try await Response(json: TokenList(tokens: $0.farm.tokens())) },
+      Route(.post, "/v1/tokens") { call in
+        try await bodies.run(call, as: TokenBody.self, limit: BodyReader.longestPlainBody) { body in
+          var response = Response(
+            json: try await call.farm.createToken(try body.value.request), status: .created)
+          // It has the token.
+          response.headers[.cacheControl] = "no-store"
+          return response
+        }
+      },
+      Route(.delete, "/v1/tokens/{token}") { call in
+        let id = call.parameter("token")
+        guard let token = try await call.farm.revokeToken(id) else {
+          throw ProblemDetails(.notFound, "there is no token \(id.prefix(64))")
+        }
+        return Response(json: token)
+      },
+      Route(.get, "/v1/audit", query: ["before", "limit", "owner", "subject", "action"]) { try await audit($0) },
+    ]
+  }
+
+  private struct TokenList: Encodable {
+    var tokens: [TokenReport]
+  }
+
+  /// Who asks.
+  private struct Me: Encodable {
+    var role: Role
+    var owner: String?
+    /// The token's id.
+    var token: String?
+
+    init(_ caller: Caller) {
+      (role, owner, token) = (caller.role, caller.owner, caller.token?.description)
+    }
+  }
+
+  private struct Page: Encodable {
+    var entries: [AuditReport]
+    /// The `before` of the next page. Nil: there is none.
+    var next: String?
+  }
+
+  private func audit(_ call: Call) async throws -> Response {
+    var request = AuditRequest()
+    request.before = try call.query.number("before", in: 0...Int.max).map { Int64($0) }
+    let limit = try call.query.number("limit", in: 1...AuditRequest.mostLimit - 1) ?? 100
+    request.limit = limit + 1
+    request.owner = try call.query.text("owner")
+    request.subject = try call.query.text("subject")
+    request.actions = try call.query.text("action").map { $0.split(separator: ",").map(String.init) } ?? []
+    let found = try await call.farm.audit(request)
+    let shown = Array(found.prefix(limit))
+    return Response(json: Page(entries: shown, next: found.count > limit ? shown.last.map { "\($0.number)" } : nil))
+  }
+}
+
+private struct TokenBody: RequestBody {
+  static let keys = ["role", "owner", "description", "lifetimeSeconds"]
+
+  var role: String
+  var owner: String
+  var description: String?
+  var lifetimeSeconds: Int64?
+
+  var request: TokenRequest {
+    get throws(ProblemDetails) {
+      guard let known = Role(rawValue: role) else {
+        let roles = Role.allCases.map(\.rawValue).joined(separator: ", ")
+        let problem = Problem(
+          pointer: "/role", message: "there is no role \"\(role.prefix(64))\"; the roles are \(roles)")
+        throw ProblemDetails(.invalid, "\(problem)", problems: [problem])
+      }
+      return TokenRequest(role: known, owner: owner, description: description, lifetimeSeconds: lifetimeSeconds)
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import Coordinator
+import Digest
+import FarmHTTP
+import FarmModel
+import Foundation
+import Jobs
+import Testing
+
+/// Tokens, owners and the audit over HTTP.
+@Suite(.timeLimit(.minutes(5))) struct AccessRouteTests {
+  /// A token that the API makes, and its id.
+  private func made(_ farm: TestFarm, _ role: String, _ owner: String) async throws -> (token: String, id: String) {
+    let reply = try await farm.post("/v1/tokens", #"{"role": "\#(role)", "owner": "\#(owner)"}"#)
+    #expect(reply.status == 201 && reply["cache-control"] == "no-store", "\(reply.text)")
+    return (try #require(reply.json["token"] as? String), try #require(reply.json["id"] as? String))
+  }
+
+  private func request(
+    _ farm: TestFarm, _ method: String, _ path: String, as token: String, json: String? = nil
+  ) async throws -> RawClient.Reply {
+    let type = json.map { _ in [("Content-Type", "application/json")] } ?? []
+    return try await RawClient(port: farm.port).request(
+      method, path, headers: [("Authorization", "Bearer \(token)")] + type, body: json.map { Array($0.utf8) })
+  }
+
+  /// A job that an owner has submitted.
+  private func add(_ job: String, of owner: String, to farm: TestFarm) async throws {
+    let task = NewTask(kind: .probe, payload: [], inputs: [], fingerprint: .of("probe \(job)".utf8), cost: 1, work: 1)
+    let request = #"{"document": "{}", "assets": [], "segmentDuration": "", "output": ""}"#
+    try await farm.store.submit(
+      NewJob(id: JobID(job), name: job, owner: owner, priority: 0, request: Array(request.utf8), tasks: [task]))
+  }
+
+  @Test func `each role has its part of the API`() async throws {
+    try await TestFarm.run(token: "secret") { farm in
+      try await add("annas", of: "anna", to: farm)
+      try await add("berts", of: "bert", to: farm)
+      let paths = [
+        ("GET", "/v1/jobs"), ("GET", "/v1/jobs/annas"), ("GET", "/v1/jobs/berts"), ("GET", "/v1/jobs/berts/tasks"),
+        ("GET", "/v1/jobs/berts/film"), ("POST", "/v1/jobs/berts/cancel"), ("DELETE", "/v1/jobs/berts"),
+        ("GET", "/v1/jobs/berts/events"), ("GET", "/v1/workers"), ("GET", "/metrics"), ("GET", "/v1/workers/desired"),
+        ("GET", "/v1/webhooks"), ("GET", "/v1/tokens"), ("GET", "/v1/audit"), ("GET", "/v1/me"), ("GET", "/healthz"),
+      ]
+      let expected = [
+        "submitter": [200, 200, 404, 404, 404, 404, 404, 404, 200, 403, 403, 403, 403, 403, 200, 200],
+        "viewer": [200, 200, 200, 200, 409, 403, 403, nil, 200, 200, 200, 403, 403, 403, 200, 200],
+        "metrics": [403, 403, 403, 403, 403, 403, 403, 403, 403, 200, 200, 403, 403, 403, 200, 200],
+        "worker": [403, 403, 403, 403, 403, 403, 403, 403, 403, 403, 403, 403, 403, 403, 403, 200],
+        "operator": [200, 200, 200, 200, 409, 200, 204, nil, 200, 200, 200, 200, 200, 200, 200, 200],
+      ]
+      for (role, statuses) in expected.sorted(by: { $0.key < $1.key }).sorted(by: {
+        $0.key != "operator" && $1.key == "operator"
+      }) {
+        let token = try await made(farm, role, "anna").token
+        for ((method, path), status) in zip(paths, statuses) {
+          // A stream that is allowed has no end.
+          guard let status else { continue }
+          let reply = try await request(farm, method, path, as: token)
+          #expect(reply.status == status, "\(role): \(method) \(path) is \(reply.status): \(reply.text)")
+        }
+      }
+      let me = try await request(farm, "GET", "/v1/me", as: try await made(farm, "viewer", "carl").token).json
+      #expect(me["role"] as? String == "viewer" && me["owner"] as? String == "carl")
+    }
+  }
+
+  @Test func `a submitter's stream has its own jobs, and ends when its token is revoked`() async throws {
+    try await TestFarm.run(token: "secret") { farm in
+      try await add("annas-1", of: "anna", to: farm)
+      try await add("berts-1", of: "bert", to: farm)
+      let (token, id) = try await made(farm, "submitter", "anna")
+      let client = try RawClient(port: farm.port)
+      try await client.send(
+        RawClient.head("GET", "/v1/events", [("Authorization", "Bearer \(token)")], length: nil))
+      #expect(try await client.head().status == 200)
+      let first = try #require(try await client.event())
+      let jobs = try #require(first.json["jobs"] as? [[String: Any]])
+      let history = try #require(first.json["history"] as? [[String: Any]])
+      #expect(jobs.map { $0["job"] as? String } == ["annas-1"] && jobs.map { $0["owner"] as? String } == ["anna"])
+      #expect(history.map { $0["job"] as? String } == ["annas-1"])
+      try await add("berts-2", of: "bert", to: farm)
+      try await add("annas-2", of: "anna", to: farm)
+      let next = try #require(try await client.event())
+      #expect(next.json["job"] as? String == "annas-2", "\(next)")
+      #expect(try await farm.request("DELETE", "/v1/tokens/\(id)").status == 200)
+      // What is left of the stream is about its own jobs; then the connection is closed.
+      while let event = try? await client.event() { #expect(event.json["job"] as? String == "annas-2", "\(event)") }
+      #expect(try await request(farm, "GET", "/v1/jobs", as: token).status == 401)
+      #expect(try await farm.request("DELETE", "/v1/tokens/tok_none").status == 404)
+      let tokens = try #require(try await farm.get("/v1/tokens").json["tokens"] as? [[String: Any]])
+      #expect(tokens.map { $0["id"] as? String } == [id] && tokens[0]["token"] == nil && tokens[0]["revokedAt"] != nil)
+    }
+  }
+
+  @Test func `the audit has who did what, in pages`() async throws {
+    try await TestFarm.run(token: "secret") { farm in
+      try await add("annas", of: "anna", to: farm)
+      let film = try farm.add([UInt8](repeating: 5, count: 100))
+      let done = try await farm.doneJob(film: film)
+      let (token, id) = try await made(farm, "operator", "olga")
+      for _ in 0..<3 { #expect(try await request(farm, "GET", "/v1/jobs/\(done)/film", as: token).status == 200) }
+      #expect(try await request(farm, "POST", "/v1/jobs/annas/cancel", as: token).status == 200)
+      let all = try await request(farm, "GET", "/v1/audit?owner=olga", as: token).json
+      let entries = try #require(all["entries"] as? [[String: Any]])
+      #expect(entries.map { $0["action"] as? String } == ["jobCancelled", "contentDownloaded"])
+      #expect(entries.map { $0["token"] as? String } == [id, id])
+      #expect(entries.map { $0["subject"] as? String } == ["annas", film.digest.hex])
+      let page = try await farm.get("/v1/audit?limit=2").json
+      let next = try #require(page["next"] as? String)
+      let rest = try await farm.get("/v1/audit?before=\(next)").json["entries"] as? [[String: Any]]
+      #expect(rest?.map { $0["action"] as? String } == ["tokenCreated"])
+      #expect(try await farm.get("/v1/audit?action=nothing").status == 422)
+      #expect(try await farm.get("/v1/audit?limit=0").status == 400)
+    }
+  }
+
+  @Test(
+    arguments: [
+      #"{"role": "king", "owner": "x"}"#, #"{"role": "viewer", "owner": ""}"#, #"{"role": "viewer", "owner": "a b"}"#,
+      #"{"role": "viewer", "owner": "x", "lifetimeSeconds": 0}"#,
+      #"{"role": "viewer", "owner": "x", "lifetimeSeconds": 315360001}"#, #"{"role": "viewer"}"#,
+    ])
+  func `a token that means nothing is not made`(json: String) async throws {
+    try await TestFarm.run(token: "secret") { farm in
+      #expect(try await farm.post("/v1/tokens", json).status == 422)
+      let tokens = try await farm.store.accessTokens()
+      #expect(tokens.isEmpty)
+    }
+  }
+
+  @Test func `a farm without a token of its own makes none`() async throws {
+    try await TestFarm.run { farm in
+      let reply = try await farm.post("/v1/tokens", #"{"role": "viewer", "owner": "x"}"#)
+      #expect(reply.status == 409 && reply.text.contains("--token-file"))
+    }
+  }
+}
