@@ -179,7 +179,8 @@ extension AuditReport {
       address: entry.caller.address, subject: entry.subject)
     owner = entry.caller.owner
     token = entry.caller.token?.description
-    role = entry.caller.role.rawValue
+    // Who was refused without a token has no role.
+    if entry.action != .refused || token != nil { role = entry.caller.role.rawValue }
     detail = entry.detail
     times = entry.times
   }
