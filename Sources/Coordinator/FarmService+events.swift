@@ -79,6 +79,9 @@ extension FarmEventReport.Name {
       case .jobPlanned: .jobPlanned
       case .jobReplanned: .jobReplanned
       case .jobRetried: .jobRetried
+      case .jobPaused: .jobPaused
+      case .jobResumed: .jobResumed
+      case .jobPriorityChanged: .jobPriorityChanged
       case .jobEnded: .jobEnded
       case .jobDeleted: .jobDeleted
       case .taskGranted: .taskGranted

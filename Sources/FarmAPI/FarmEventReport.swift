@@ -3,7 +3,8 @@ package import FarmModel
 /// What has happened in the farm, as clients get it. Its JSON is stable: keys may be added, but are never changed.
 package struct FarmEventReport: Sendable, Hashable, Codable {
   package enum Name: String, Sendable, Hashable, Codable, CaseIterable {
-    case jobSubmitted, jobPlanned, jobReplanned, jobRetried, jobEnded, jobDeleted
+    case jobSubmitted, jobPlanned, jobReplanned, jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobEnded,
+      jobDeleted
     case taskGranted, taskDone, taskFailed
     case workerConnected, workerDisconnected, workerPaused, workerResumed
   }

@@ -258,6 +258,33 @@ extension TestCoordinator {
 }
 
 extension ObstructedStore {
+  func pause(_ job: JobID, stopping: Bool) async throws(JobStoreError) -> JobState? {
+    try await pass(.other)
+    return try await inner.pause(job, stopping: stopping)
+  }
+
+  func resume(_ job: JobID) async throws(JobStoreError) -> JobState? {
+    try await pass(.other)
+    return try await inner.resume(job)
+  }
+
+  func setPriority(of job: JobID, to priority: Int32) async throws(JobStoreError) -> JobState? {
+    try await pass(.other)
+    return try await inner.setPriority(of: job, to: priority)
+  }
+
+  func owners() async throws(JobStoreError) -> [Owner] {
+    try await pass(.reading)
+    return try await inner.owners()
+  }
+
+  func change(_ owner: String, _ change: OwnerChange) async throws(JobStoreError) {
+    try await pass(.other)
+    try await inner.change(owner, change)
+  }
+}
+
+extension ObstructedStore {
   func add(_ token: AccessToken, lifetime: Duration?) async throws(JobStoreError) -> AccessToken? {
     try await pass(.other)
     return try await inner.add(token, lifetime: lifetime)

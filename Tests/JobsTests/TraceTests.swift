@@ -24,7 +24,8 @@ struct TraceTests {
     "added webhook false", "changed webhook true", "removed webhook true", "took deliveries true",
     "took deliveries false", "ended delivery true", "ended delivery false", "sent again true", "sent again false",
     "removed deliveries true", "added token true", "added token false", "revoked token true",
-    "revoked token false", "recorded", "removed audit true", "removed audit false",
+    "revoked token false", "paused rendering", "paused probing", "paused absent", "resumed rendering", "reordered true",
+    "reordered false", "changed owner", "recorded", "removed audit true", "removed audit false",
   ]
 
   /// Those from which most labels come are first. What comes of a seed differs a little from run to run, because equal

@@ -67,7 +67,7 @@ extension FarmState {
   ///
   /// - Returns: The job's failure, if the task has failed for good. The caller ends the job.
   @discardableResult
-  private mutating func end(_ lease: LeaseRecord, with failure: TaskFailure, now: Duration) -> JobFailure? {
+  mutating func end(_ lease: LeaseRecord, with failure: TaskFailure, now: Duration) -> JobFailure? {
     let (place, worker) = (lease.place, lease.holder.worker)
     let failure = failure.withoutNul
     leases.removeAll { $0.place == place && $0.epoch == lease.epoch }

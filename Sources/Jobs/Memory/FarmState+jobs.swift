@@ -8,11 +8,14 @@ extension FarmState {
     try new.validate()
     if let submission = new.submission, let id = submissions[submission] { return id }
     guard numbers[new.id] == nil else { throw JobStoreError.duplicate(new.id) }
+    try requireRoom(for: new)
     let number = jobs.count
-    let job = Job(
+    var job = Job(
       id: new.id, name: new.name.withoutNul, owner: new.owner, purpose: new.purpose, priority: new.priority,
       state: .probing, request: new.request)
+    (job.isPaused, job.after) = (new.isPaused, new.after)
     jobs.append(JobRecord(job: job, submission: new.submission, submitted: now))
+    jobs[number].heldUntil = new.hold.map { now + $0 }
     numbers[new.id] = number
     if let submission = new.submission { submissions[submission] = new.id }
     activate(number)
@@ -22,7 +25,7 @@ extension FarmState {
     return new.id
   }
 
-  private mutating func activate(_ number: Int) {
+  mutating func activate(_ number: Int) {
     let priority = jobs[number].job.priority
     let place = active.partitioningIndex { other in
       let otherPriority = jobs[other].job.priority
@@ -119,6 +122,7 @@ extension FarmState {
     }
     changeCount += 1
     record(.jobRetried, ofJob: number, now: now)
+    release(number, now: now)
     return .probing
   }
 

@@ -11,6 +11,7 @@ extension FarmState {
     var job = jobs[number].job
     job.submittedAt = jobs[number].submitted
     job.endedAt = jobs[number].ended
+    job.heldUntil = jobs[number].heldUntil
     job.renderingSince = jobs[number].renderingSince
     job.age = now - jobs[number].submitted
     job.elapsed = (jobs[number].ended ?? now) - jobs[number].submitted
@@ -91,7 +92,7 @@ extension FarmState {
 
   package func counts(now: Duration) -> StoreCounts {
     var counts = StoreCounts()
-    for record in jobs where !record.isDeleted {
+    for (number, record) in jobs.enumerated() where !record.isDeleted {
       guard record.job.purpose == .render else {
         if record.job.state.hasEnded { continue }
         for task in record.tasks where task.task.state == .ready || task.task.state == .running {
@@ -101,7 +102,12 @@ extension FarmState {
       }
       counts.jobs[record.job.state, default: 0] += 1
       if record.job.state.hasEnded { continue }
-      for task in record.tasks { counts.tasks[.init(kind: task.task.kind, state: task.task.state), default: 0] += 1 }
+      let waits = !mayGoOn(number, now: now)
+      for task in record.tasks {
+        let state = waits && task.task.state == .ready ? .waiting : task.task.state
+        counts.tasks[.init(kind: task.task.kind, state: state), default: 0] += 1
+      }
+      if waits { continue }
       for task in record.tasks {
         guard let work = pacedWork(of: task.task, medianPace: record.medianPace) else { continue }
         counts.pacedTasks += 1

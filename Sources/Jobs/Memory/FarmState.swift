@@ -34,6 +34,8 @@ package struct FarmState: Sendable {
   var webhooks: [WebhookRecord] = []
   /// By webhook, then by event.
   var deliveries: [DeliveryRecord] = []
+  /// By name. Those that had nothing, and for whom nothing is set, are not there.
+  var ownerRecords: [String: OwnerRecord] = [:]
   /// In the order in which they were added, then of their ids.
   package internal(set) var accessTokens: [AccessToken] = []
   /// In the order of their numbers.
@@ -62,6 +64,9 @@ struct JobRecord: Sendable {
   var counts = TaskCounts()
   /// The median pace of the rendered video tasks, as `LeasePolicy.findsMedianPace` last found it.
   var medianPace: Double?
+  var heldUntil: Duration?
+  /// Of what its owner has had.
+  var share = FairShare()
   /// When the first of the published tasks was granted, but for probe tasks.
   var renderingSince: Duration?
   /// Nil: none was begun.

@@ -200,6 +200,7 @@ extension MemoryJobStore {
     var job = job
     job.submittedAt += origin
     job.endedAt = job.endedAt.map { $0 + origin }
+    job.heldUntil = job.heldUntil.map { $0 + origin }
     job.renderingSince = job.renderingSince.map { $0 + origin }
     return job
   }
@@ -241,6 +242,30 @@ extension MemoryJobStore {
     var event = event
     event.at += origin
     return event
+  }
+}
+
+// MARK: - Steering
+
+extension MemoryJobStore {
+  package func pause(_ job: JobID, stopping: Bool) throws(JobStoreError) -> JobState? {
+    try run { (state, now) in state.pause(job, stopping: stopping, now: now) }
+  }
+
+  package func resume(_ job: JobID) throws(JobStoreError) -> JobState? {
+    try run { (state, now) in state.resume(job, now: now) }
+  }
+
+  package func setPriority(of job: JobID, to priority: Int32) throws(JobStoreError) -> JobState? {
+    try run { (state, now) in state.setPriority(of: job, to: priority, now: now) }
+  }
+
+  package func owners() throws(JobStoreError) -> [Owner] {
+    try run { (state, _) in state.owners() }
+  }
+
+  package func change(_ owner: String, _ change: OwnerChange) throws(JobStoreError) {
+    try run { (state, _) throws(JobStoreError) in try state.change(owner, change) }
   }
 }
 

@@ -12,6 +12,12 @@ package struct Job: Sendable, Hashable {
   package var purpose: JobPurpose
   /// Jobs of a higher priority go first.
   package var priority: Int32
+  /// Whether its tasks are not granted until it is taken up.
+  package var isPaused = false
+  /// Its tasks are not granted before, since 1970. Nil: at any time.
+  package var heldUntil: Duration?
+  /// Jobs that are to be done before.
+  package var after: [JobID] = []
   package var state: JobState
   /// What the coordinator needs to plan the job, as it was submitted.
   package var request: [UInt8]
@@ -173,6 +179,12 @@ package struct NewJob: Sendable, Hashable {
   package var owner: String?
   package var purpose: JobPurpose
   package var priority: Int32
+  /// Whether its tasks are not granted until it is taken up.
+  package var isPaused = false
+  /// Its tasks are not granted for so long. Nil: at once.
+  package var hold: Duration?
+  /// Jobs that are to be done before its tasks are granted. One that does not exist holds nothing up.
+  package var after: [JobID] = []
   package var request: [UInt8]
   /// All of kind `.probe`.
   package var tasks: [NewTask]

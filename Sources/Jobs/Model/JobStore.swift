@@ -8,13 +8,14 @@ package import FarmModel
 /// return durations and, for people, when something happened. `JobFilter` alone takes points in time.
 /// `MemoryJobStore` is the reference: the same operations leave every store in the same state.
 /// `docs/architecture.md` has the diagrams of the states.
-package protocol JobStore: Journal, WebhookStore, AccessStore {
+package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering {
   // MARK: Jobs
 
   /// Writes a job in `probing` with its probe tasks, which are `ready` unless cached. A job without any can be planned
   /// at once.
   ///
-  /// - Returns: The job's id. If there is a job of the same `submission` already, its id, with nothing written.
+  /// - Returns: The job's id. If there is a job of the same `submission` already, its id, with nothing written. Throws
+  ///   `.full` if the owner has as many jobs as it may have.
   @discardableResult
   func submit(_ job: NewJob) async throws(JobStoreError) -> JobID
 
@@ -75,7 +76,7 @@ package protocol JobStore: Journal, WebhookStore, AccessStore {
   func reprobe(_ job: JobID, tasks: [Int32]) async throws(JobStoreError) -> Int
 
   /// Takes up a job that has failed or was cancelled: turns it to `probing`, as `replan` does, and its probe tasks that
-  /// are not done to `ready`. Attempts up to now are kept and are not counted any more.
+  /// are not done to `ready`. Attempts up to now are kept and are not counted any more. It is not paused or held then.
   ///
   /// - Returns: The job's state after this: `probing` if it was taken up, or the state that it has. Nil if there is no
   ///   such job. An inspection is never taken up.
@@ -142,8 +143,10 @@ package protocol JobStore: Journal, WebhookStore, AccessStore {
   /// Grants leases of `ready` tasks to workers of one build. Each element of `slots` is one free slot of a worker, so a
   /// worker is listed as often as it has free slots.
   ///
-  /// The tasks are taken in this order: jobs by priority then age, within a job the highest cost first, then by
-  /// ordinal. Each goes to the first slot that is left and whose worker may have it. Excluded are tasks that are
+  /// The tasks are taken in this order: of the jobs of the highest priority by `FairQueue`, which shares the farm
+  /// between their owners and then between the jobs of each; within a job the highest cost first, then by
+  /// ordinal. No task is taken of a job that is paused, is held until a time that has not come, or comes after jobs
+  /// that are not done. Each goes to the first slot that is left and whose worker may have it. Excluded are tasks that are
   /// backing off, and the tasks of jobs that are bound to another build; a probe task goes to any build. A worker may
   /// not have a task of which an attempt on it was counted, until `LeasePolicy.exclusion` after the task's back-off, so
   /// that another worker may take it first. Each grant raises the task's epoch by one.
@@ -153,7 +156,7 @@ package protocol JobStore: Journal, WebhookStore, AccessStore {
   /// - slow video tasks: the lease is older than `LeasePolicy.slowness` times the median time of the job's rendered
   ///   video tasks, by cost, and at least `LeasePolicy.shortestSlow` old.
   ///
-  /// They are taken in this order: jobs as above, within a job the lease that was granted first, then by ordinal. Each
+  /// They are taken in this order: jobs by priority then age, within a job the lease that was granted first, then by ordinal. Each
   /// goes to the first slot that is left, whose worker does not hold the task and had no counted attempt at it. A task
   /// that is backing off gets no backup lease. A task has at most two leases, never two of one worker. Each lease is
   /// renewed, ended and lost by itself; a task that has lost its last lease is `ready` again.
@@ -252,6 +255,8 @@ package struct JobStoreError: Error, Sendable, Equatable, CustomStringConvertibl
     case schemaTooNew
     /// The database's schema does not match its recorded version.
     case schemaChanged
+    /// The owner has as many jobs as it may have.
+    case full
     /// There is a job of this id already.
     case duplicateJob
     /// The call has no meaning: a malformed id, a plan without a stitch task, a malformed database URL.

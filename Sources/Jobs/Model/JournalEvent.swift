@@ -11,7 +11,7 @@ package struct JournalEvent: Sendable, Hashable {
     case jobPlanned
     /// Its tasks but for the probe tasks were removed, and it is planned again.
     case jobReplanned
-    case jobRetried, jobEnded, jobDeleted
+    case jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobEnded, jobDeleted
     case taskGranted, taskDone
     /// An attempt ended without a result.
     case taskFailed

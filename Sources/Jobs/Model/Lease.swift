@@ -153,6 +153,7 @@ enum FailureMessage {
 
   static func hung(_ worker: WorkerID) -> String { "worker \(worker) made no progress for too long" }
 
+  static let paused = "the job was paused"
 }
 
 extension LeasePolicy {

@@ -13,6 +13,9 @@ struct SlotAssignment: Sendable {
     count = slots.count
   }
 
+  /// The slots that are left, in their order.
+  var holders: [Holder] { slots[first...].compactMap(\.self) }
+
   /// The workers that have a slot left, each once, in the order of their slots.
   var workers: [WorkerID] {
     var seen: Set<WorkerID> = []

@@ -12,6 +12,9 @@ extension NewJob {
       try requireVisible(submission, "submission", upTo: 64)
     }
     if let owner { try requireVisible(owner, "owner", upTo: 64) }
+    guard after.count <= 100, after.allSatisfy(\.isWellFormed) else {
+      throw JobStoreError(.invalid, "a job comes after at most 100 jobs, each named by its id")
+    }
     for task in tasks {
       guard task.kind == .probe else {
         throw JobStoreError(.invalid, "a job is submitted with probe tasks only, not with a \(task.kind.rawValue) task")

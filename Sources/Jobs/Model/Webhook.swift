@@ -164,6 +164,7 @@ extension JournalEvent {
       case .probing, .measuring, .rendering, nil: nil
       }
     case .jobDeleted: .deleted
+    case .jobPaused, .jobResumed, .jobPriorityChanged: nil
     case .taskGranted, .taskDone, .taskFailed: nil
     case .workerConnected, .workerDisconnected, .workerPaused, .workerResumed: nil
     }

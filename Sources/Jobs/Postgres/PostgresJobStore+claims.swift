@@ -11,11 +11,23 @@ extension PostgresJobStore {
     let hasIsolated = try await claims.perform { (connection) throws(JobStoreError) in
       try !connection.run(.isAnyIsolated, [.text(build)]).isEmpty
     }
-    let passes: [Candidates] =
+    let passes: [Candidates?] =
       hasIsolated
-      ? [.isolated(policy, waitingFor: policy.isolationPatience), .ready(policy), .isolated(policy), .backup(policy)]
-      : [.ready(policy), .backup(policy)]
+      ? [.isolated(policy, waitingFor: policy.isolationPatience), nil, .isolated(policy), .backup(policy)]
+      : [nil, .backup(policy)]
     for candidates in passes where left.count > 0 {
+      guard let candidates else {
+        let claim = FairClaim(build: build, policy: policy, slots: left)
+        let made = try await claims.perform { (connection) throws(JobStoreError) in try claim.make(on: connection) }
+        grants += made.grants
+        left = made.left
+        if left.count == 0 || made.isComplete { continue }
+        let rest = Claim(candidates: .ready(policy), build: build, lease: policy.lease, slots: left)
+        let others = try await claims.perform { (connection) throws(JobStoreError) in try rest.make(on: connection) }
+        grants += others.grants
+        left = others.left
+        continue
+      }
       let claim = Claim(candidates: candidates, build: build, lease: policy.lease, slots: left)
       // A transaction of its own: the grants of ready tasks are kept, whether that of the backup leases succeeds or
       // not.
@@ -139,6 +151,108 @@ private struct Claim: Sendable {
   }
 }
 
+/// One transaction: tasks are chosen by the rule of `FairQueue`, granted, and charged.
+private struct FairClaim: Sendable {
+  var build: String
+  var policy: LeasePolicy
+  var slots: SlotAssignment
+
+  /// - Returns: `isComplete`: no other task is ready for the slots that are left.
+  func make(
+    on connection: Connection
+  ) throws(JobStoreError) -> (grants: [Grant], left: SlotAssignment, isComplete: Bool) {
+    var left = slots
+    let opened = try connection.pipeline([
+      (.begin, []), (.fairJobs, [.text(build), .long(policy.stall.microseconds)]), (.fairOwners, []),
+    ])
+    let jobs = try opened[1].map { (fields) throws(JobStoreError) in
+      FairQueue.Job(
+        number: try fields.long(), owner: try fields.text(), priority: try fields.int(), isStalled: try fields.flag(),
+        share: FairShare(start: try fields.double(), finish: try fields.double()))
+    }
+    guard !jobs.isEmpty else {
+      _ = try connection.run(.commit)
+      return ([], left, true)
+    }
+    let owners = try opened[2].map { (fields) throws(JobStoreError) in
+      (
+        try fields.text(),
+        FairQueue.Owner(
+          weight: try fields.double(), share: FairShare(start: try fields.double(), finish: try fields.double()),
+          room: try fields.optionalLong())
+      )
+    }
+    var queue = FairQueue(
+      jobs, owners: Dictionary(uniqueKeysWithValues: owners), present: owners.map(\.1.share.start).max() ?? 0)
+    var isComplete = jobs.count <= FairQueue.width
+    let found = try candidates(of: queue.first, on: connection)
+    for (number, candidates) in found {
+      if candidates.count >= left.count { isComplete = false }
+      queue.setCandidates(candidates, of: number)
+    }
+    let matches = queue.match(&left)
+    guard !matches.isEmpty else {
+      _ = try connection.run(.commit)
+      return ([], left, isComplete)
+    }
+    let granted = try connection.pipeline([
+      (
+        .grantReady,
+        [
+          .text(build), .longs(matches.map(\.job)), .ints(matches.map(\.ordinal)),
+          .texts(matches.map(\.holder.worker.description)), .longs(matches.map(\.holder.session.number)),
+          .flag(false), .long(policy.lease.microseconds),
+        ]
+      ), charge(.chargeOwners, queue.ownerCharges.sorted { $0.key < $1.key }.map { (.text($0.key), $0.value) }),
+      charge(.chargeJobs, queue.jobCharges.sorted { $0.key < $1.key }.map { (.long($0.key), $0.value) }), (.commit, []),
+    ])[0]
+    let holders = matches.map(\.holder)
+    let grants = try granted.map { (fields) throws(JobStoreError) in try fields.grant(to: holders) }
+    // What another claim had locked, or has granted meanwhile: its slots are free again.
+    if grants.count < matches.count {
+      isComplete = false
+      var taken = grants.map(\.holder)
+      var all = holders
+      all.removeAll { holder in
+        guard let index = taken.firstIndex(of: holder) else { return false }
+        taken.remove(at: index)
+        return true
+      }
+      left = SlotAssignment(all + left.holders)
+    }
+    return (grants, left, isComplete)
+  }
+
+  private func candidates(
+    of jobs: [Int64], on connection: Connection
+  ) throws(JobStoreError) -> [(Int64, [FairQueue.Candidate])] {
+    let found = try connection.run(
+      .fairTasks,
+      [
+        .longs(jobs), .texts(slots.workers.map(\.description)), .long(Int64(slots.count)),
+        .long(policy.exclusion.microseconds),
+      ]
+    ).map { (fields) throws(JobStoreError) in
+      (
+        job: try fields.long(),
+        candidate: FairQueue.Candidate(
+          ordinal: try fields.int(), cost: try fields.double(),
+          excluded: Set(try fields.texts().map { WorkerID($0) }))
+      )
+    }
+    return Dictionary(grouping: found, by: \.job).map { ($0.key, $0.value.map(\.candidate)) }
+  }
+
+  private func charge(_ statement: Statement, _ charges: [(key: Parameter, charge: FairCharge)]) -> Call {
+    let charge = charges.map(\.charge)
+    var keys: Parameter = .texts([])
+    let numbers = charges.compactMap { if case .long(let number) = $0.key { number } else { nil } }
+    let names = charges.compactMap { if case .text(let name) = $0.key { name } else { nil } }
+    keys = numbers.isEmpty ? .texts(names) : .longs(numbers)
+    return (statement, [keys, .doubles(charge.map(\.base)), .doubles(charge.map(\.before)), .doubles(charge.map(\.total))])
+  }
+}
+
 extension Fields {
   fileprivate mutating func grant(to holders: [Holder]) throws(JobStoreError) -> Grant {
     let place = Int(try long()) - 1
@@ -161,10 +275,10 @@ extension Statement {
   /// The jobs whose tasks go to workers of build `$1`, in their order.
   private static let openJobs = openJobs(first: "")
 
-  private static func openJobs(first order: String) -> String {
+  private static func openJobs(first order: String, condition: String = "") -> String {
     """
     SELECT number, priority, median_pace FROM sheaf.job
-    WHERE \(hasNotEnded) AND (state = 'probing' OR build = $1)
+    WHERE \(hasNotEnded) AND (state = 'probing' OR build = $1) AND \(mayGoOn)\(condition)
     ORDER BY \(order)priority DESC, number
     """
   }
@@ -174,7 +288,8 @@ extension Statement {
     first: """
       EXISTS (SELECT FROM sheaf.lease
         WHERE lease.job = number AND lease.moved_at <= \(ago("$5"))),
-      """)
+      """,
+    condition: " AND coalesce(owner, '') NOT IN (SELECT owner FROM sheaf.owner WHERE most_running IS NOT NULL)")
 
   /// Those of the workers `$2` of whom an attempt at the task is suspect.
   private static let suspectWorkers = """
@@ -245,6 +360,66 @@ extension Statement {
     LIMIT 1
     """)
 
+  /// What `FairQueue` knows of the open jobs.
+  static let fairJobs = Statement(
+    "fair-jobs",
+    """
+    SELECT number, coalesce(owner, ''), priority,
+      EXISTS (SELECT FROM sheaf.lease WHERE lease.job = number AND lease.moved_at <= \(ago("$2"))),
+      coalesce(share.start, 0), coalesce(share.finish, 0)
+    FROM sheaf.job LEFT JOIN sheaf.share ON share.job = job.number
+    WHERE \(hasNotEnded) AND (state = 'probing' OR build = $1) AND \(mayGoOn)
+    """)
+
+  /// And of the owners.
+  static let fairOwners = Statement(
+    "fair-owners",
+    """
+    SELECT owner, weight, start, finish, most_running - CASE WHEN most_running IS NOT NULL THEN (
+      SELECT count(*) FROM sheaf.lease JOIN sheaf.job ON job.number = lease.job
+      WHERE NOT lease.is_backup AND coalesce(job.owner, '') = owner.owner) END
+    FROM sheaf.owner
+    """)
+
+  /// The first `$3` tasks of each of the jobs `$1` that one of the workers `$2` may have. Nothing is locked: what is
+  /// granted of them is.
+  static let fairTasks = Statement(
+    "fair-tasks",
+    """
+    WITH \(smallest)
+    SELECT picked.job, picked.ordinal, picked.cost, picked.excluded
+    FROM unnest($1) AS open (number) CROSS JOIN LATERAL (
+      SELECT task.job, task.ordinal, task.cost, CASE WHEN \(isForAll) THEN '{}' ELSE ARRAY(\(excludedWorkers)) END AS excluded
+      FROM sheaf.task
+      WHERE task.job = open.number AND task.state = 'ready' AND NOT task.is_isolated AND task.not_before <= sheaf.now()
+        AND (\(isForAll) OR NOT $2 <@ ARRAY(\(excludedWorkers)))
+      ORDER BY task.cost DESC, task.ordinal LIMIT $3
+    ) AS picked
+    ORDER BY picked.job, picked.cost DESC, picked.ordinal
+    """)
+
+  /// `FairCharge.applied`. In order, so that two claims do not wait for each other.
+  static let chargeOwners = Statement(
+    "charge-owners",
+    """
+    INSERT INTO sheaf.owner (owner, start, finish)
+    SELECT owner, greatest(0, base + before), greatest(0, base) + total
+    FROM unnest($1, $2, $3, $4) AS charge (owner, base, before, total) ORDER BY owner
+    ON CONFLICT (owner) DO UPDATE SET start = greatest(owner.start, excluded.start),
+      finish = greatest(owner.finish, excluded.finish)
+    """)
+
+  static let chargeJobs = Statement(
+    "charge-jobs",
+    """
+    INSERT INTO sheaf.share (job, start, finish)
+    SELECT job, greatest(0, base + before), greatest(0, base) + total
+    FROM unnest($1, $2, $3, $4) AS charge (job, base, before, total)
+    WHERE EXISTS (SELECT FROM sheaf.job WHERE number = charge.job) ORDER BY job
+    ON CONFLICT (job) DO UPDATE SET start = greatest(share.start, excluded.start),
+      finish = greatest(share.finish, excluded.finish)
+    """)
+
   /// Walks the jobs in their order, and each job's tasks in theirs, and stops when it has enough. So there is no ORDER
   /// BY around the LATERAL, which would lock the first tasks of every job before the sort. Only tasks that one of the
   /// workers may have are chosen. Nothing waits for a lock.
@@ -306,39 +481,56 @@ extension Statement {
     """)
 
   /// Grants tasks that this transaction has locked. A job that has ended, or is being ended or planned, is passed over.
-  static let grant = Statement(
-    "grant",
-    """
-    WITH chosen AS MATERIALIZED (
-      SELECT * FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS chosen (job, ordinal, worker, session, place)
-    ), open AS MATERIALIZED (
-      SELECT number, id FROM sheaf.job
-      WHERE number IN (SELECT job FROM chosen)
-        AND \(hasNotEnded) AND (state = 'probing' OR build = $1)
-      FOR KEY SHARE SKIP LOCKED
-    ), granted AS (
-      UPDATE sheaf.task SET state = 'running', epoch = task.epoch + 1
-      FROM chosen JOIN open ON open.number = chosen.job
-      WHERE task.job = chosen.job AND task.ordinal = chosen.ordinal
-      RETURNING chosen.place, chosen.worker, chosen.session, open.id, task.*
-    ), leased AS (
-      INSERT INTO sheaf.lease (job, ordinal, epoch, worker, session, is_away, is_backup, granted_at, until, moved_at,
-        moved, progress, video_cost, video_work)
-      SELECT job, ordinal, epoch, worker, session, false, $6, sheaf.now(),
-        sheaf.now() + $7 * interval '1 microsecond', sheaf.now(), 0, 0,
-        CASE kind WHEN 'video' THEN cost END, CASE kind WHEN 'video' THEN work ELSE 0 END
-      FROM granted
-    )
-    SELECT place, id, ordinal, epoch, kind, payload,
-      CASE kind WHEN 'stitch' THEN (
-        SELECT array_agg(piece.result_digest ORDER BY piece.ordinal) FROM sheaf.task piece
-        WHERE piece.job = granted.job AND piece.kind IN ('video', 'audio')
-      ) || input_digests ELSE input_digests END,
-      CASE kind WHEN 'stitch' THEN (
-        SELECT array_agg(piece.result_size ORDER BY piece.ordinal) FROM sheaf.task piece
-        WHERE piece.job = granted.job AND piece.kind IN ('video', 'audio')
-      ) || input_sizes ELSE input_sizes END,
-      work
-    FROM granted ORDER BY place
-    """)
+  static let grant = grant(
+    "grant", of: "SELECT * FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS chosen (job, ordinal, worker, session, place)")
+
+  /// The same of ready tasks, which it locks. What another transaction has locked is passed over.
+  static let grantReady = grant(
+    "grant-ready",
+    of: """
+      SELECT chosen.* FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS chosen (job, ordinal, worker, session, place)
+      CROSS JOIN LATERAL (
+        SELECT FROM sheaf.task
+        WHERE task.job = chosen.job AND task.ordinal = chosen.ordinal AND task.state = 'ready' AND NOT task.is_isolated
+        FOR UPDATE SKIP LOCKED
+      ) AS locked
+      """)
+
+  private static func grant(_ name: String, of chosen: String) -> Statement {
+    Statement(
+      name,
+      """
+      WITH chosen AS MATERIALIZED (
+        \(chosen)
+      ), open AS MATERIALIZED (
+        SELECT number, id FROM sheaf.job
+        WHERE number IN (SELECT job FROM chosen)
+          AND \(hasNotEnded) AND (state = 'probing' OR build = $1) AND NOT is_paused
+        FOR KEY SHARE SKIP LOCKED
+      ), granted AS (
+        UPDATE sheaf.task SET state = 'running', epoch = task.epoch + 1
+        FROM chosen JOIN open ON open.number = chosen.job
+        WHERE task.job = chosen.job AND task.ordinal = chosen.ordinal
+        RETURNING chosen.place, chosen.worker, chosen.session, open.id, task.*
+      ), leased AS (
+        INSERT INTO sheaf.lease (job, ordinal, epoch, worker, session, is_away, is_backup, granted_at, until, moved_at,
+          moved, progress, video_cost, video_work)
+        SELECT job, ordinal, epoch, worker, session, false, $6, sheaf.now(),
+          sheaf.now() + $7 * interval '1 microsecond', sheaf.now(), 0, 0,
+          CASE kind WHEN 'video' THEN cost END, CASE kind WHEN 'video' THEN work ELSE 0 END
+        FROM granted
+      )
+      SELECT place, id, ordinal, epoch, kind, payload,
+        CASE kind WHEN 'stitch' THEN (
+          SELECT array_agg(piece.result_digest ORDER BY piece.ordinal) FROM sheaf.task piece
+          WHERE piece.job = granted.job AND piece.kind IN ('video', 'audio')
+        ) || input_digests ELSE input_digests END,
+        CASE kind WHEN 'stitch' THEN (
+          SELECT array_agg(piece.result_size ORDER BY piece.ordinal) FROM sheaf.task piece
+          WHERE piece.job = granted.job AND piece.kind IN ('video', 'audio')
+        ) || input_sizes ELSE input_sizes END,
+        work
+      FROM granted ORDER BY place
+      """)
+  }
 }

@@ -71,10 +71,20 @@ extension Connection {
     ]
   }
 
-  private func release(_ leases: [LockedLease], _ policy: LeasePolicy) throws(JobStoreError) {
+  /// Ends the leases of a job that this transaction has locked.
+  func releaseLeases(ofJob number: Int64, _ message: String, _ policy: LeasePolicy) throws(JobStoreError) {
+    let leases = try run(.lockLeases, [.long(number)]).map { (fields) throws(JobStoreError) in try fields.lockedLease()
+    }
+    try release(leases, policy) { _ in message }
+  }
+
+  private func release(
+    _ leases: [LockedLease], _ policy: LeasePolicy,
+    message: (WorkerID) -> String = { FailureMessage.leaseRanOut($0) }
+  ) throws(JobStoreError) {
     guard !leases.isEmpty else { return }
     let calls: [Call] = leases.flatMap { lease in
-      let failure = TaskFailure(end: .released, message: FailureMessage.leaseRanOut(lease.worker))
+      let failure = TaskFailure(end: .released, message: message(lease.worker))
       return [lease.endCall(failure), lease.pruneCall(policy), (.keepTask, lease.task + [.long(nil), .flag(false)])]
     }
     _ = try pipeline(calls + [(.notify, [])])
@@ -187,6 +197,13 @@ extension Statement {
     SELECT \(lockedColumns) FROM \(lockedTables)
     WHERE job.id = $1 AND task.ordinal = $2 AND lease.epoch = $3 AND lease.worker = $4 AND lease.session <= $5
     FOR UPDATE OF task, lease
+    """)
+
+  fileprivate static let lockLeases = Statement(
+    "lock-leases",
+    """
+    SELECT \(lockedColumns) FROM \(lockedTables) WHERE lease.job = $1
+    ORDER BY task.job, task.ordinal, lease.epoch FOR UPDATE OF task, lease
     """)
 
   /// A lease may be renewed before its row is locked: what it is then decides. A lease that hangs is ended only if its

@@ -10,12 +10,14 @@ extension PostgresJobStore {
     let counts = TaskCounts(of: job.tasks)
     return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
+        if job.purpose == .render { try connection.requireRoom(for: job) }
         let inserted = try connection.run(
           .insertJob,
           [
             .text(job.id.description), .text(job.submission), .text(job.name.withoutNul),
             .text(job.purpose.rawValue), .int(job.priority), .bytes(job.request), .long(counts.probes.total),
             .long(counts.probes.done), .long(counts.memory), .text(job.owner),
+            .flag(job.isPaused), .long(job.hold?.microseconds), .texts(job.after.map(\.description)),
           ])
         guard var fields = inserted.first else {
           guard var other = try connection.run(.submitted, [.text(job.submission)]).first else {
@@ -136,7 +138,7 @@ extension PostgresJobStore {
         let number = [Parameter.long(job.number)]
         _ = try connection.pipeline([
           (.unplan, number), (.removePlan, number), (.retryProbes, number), (.forgetPlannings, number),
-          (.notify, []),
+          (.release, number), (.notify, []),
         ])
         return .probing
       }
@@ -201,7 +203,7 @@ extension Connection {
   }
 
   /// Locks a job so that none of its tasks is granted, published or failed before the end of the transaction.
-  fileprivate func lockForEnd(
+  func lockForEnd(
     _ id: Parameter
   ) throws(JobStoreError) -> (number: Int64, state: JobState, purpose: JobPurpose)? {
     guard var fields = try run(.lockForEnd, [id]).first else { return nil }
@@ -252,8 +254,8 @@ extension Statement {
     "insert-job",
     """
     INSERT INTO sheaf.job (id, submission, name, purpose, priority, request, probes, probes_done, memory, owner,
-      submitted_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, sheaf.now())
+      is_paused, held_until, after, submitted_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, sheaf.now() + $12 * interval '1 microsecond', $13, sheaf.now())
     ON CONFLICT DO NOTHING RETURNING number
     """)
 

@@ -102,15 +102,18 @@ extension PostgresJobStore {
 
 extension Fields {
   fileprivate mutating func job() throws(JobStoreError) -> Job {
-    Job(
+    var job = Job(
       id: JobID(try text()), name: try text(), owner: optionalText(), purpose: try named("job purpose"),
-      priority: try int(),
-      state: try named("job state"), request: try bytes(), build: optionalText(), output: try optionalContent(),
+      priority: try int(), state: try named("job state"), request: try bytes(), build: optionalText(),
+      output: try optionalContent(),
       failure: try optionalFailure(), submittedAt: .microseconds(try long()),
       endedAt: try optionalLong().map { .microseconds($0) },
       renderingSince: try optionalLong().map { .microseconds($0) }, age: .microseconds(try long()),
       elapsed: .microseconds(try long()),
       rendering: try optionalLong().map { .microseconds($0) })
+    (job.isPaused, job.heldUntil) = (try flag(), try optionalLong().map { .microseconds($0) })
+    job.after = try texts().map { JobID($0) }
+    return job
   }
 
   private mutating func optionalFailure() throws(JobStoreError) -> JobFailure? {
@@ -190,7 +193,8 @@ extension Statement {
     \(microseconds("submitted_at")), \(microseconds("ended_at")), \(microseconds("rendering_since")),
     (extract(epoch FROM sheaf.now() - submitted_at) * 1000000)::bigint,
     (extract(epoch FROM coalesce(ended_at, sheaf.now()) - submitted_at) * 1000000)::bigint,
-    (extract(epoch FROM coalesce(ended_at, sheaf.now()) - rendering_since) * 1000000)::bigint
+    (extract(epoch FROM coalesce(ended_at, sheaf.now()) - rendering_since) * 1000000)::bigint,
+    is_paused, \(microseconds("held_until")), after
     """
   }
 
@@ -233,14 +237,18 @@ extension Statement {
   fileprivate static let taskCounts = Statement(
     "task_counts",
     """
-    SELECT task.kind, task.state, count(*) FROM sheaf.job JOIN sheaf.task ON task.job = job.number
-    WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' GROUP BY task.kind, task.state
+    SELECT task.kind, CASE WHEN task.state = 'ready' AND NOT job.goes_on THEN 'waiting' ELSE task.state END, count(*)
+    FROM (
+      SELECT number, \(mayGoOn) AS goes_on FROM sheaf.job
+      WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render'
+    ) AS job JOIN sheaf.task ON task.job = job.number
+    GROUP BY 1, 2
     """)
   fileprivate static let oldestReady = Statement(
     "oldest_ready",
     """
     SELECT (extract(epoch FROM sheaf.now() - min(submitted_at)) * 1000000)::bigint FROM sheaf.job
-    WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render'
+    WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' AND \(mayGoOn)
       AND EXISTS (SELECT FROM sheaf.task WHERE task.job = job.number AND task.state = 'ready')
     """)
 
@@ -261,7 +269,7 @@ extension Statement {
     FROM sheaf.job JOIN sheaf.task ON task.job = job.number
       JOIN sheaf.attempt ON attempt.job = task.job AND attempt.ordinal = task.ordinal AND attempt.epoch = task.epoch
     WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' AND task.state = 'ready'
-      AND task.epoch > task.retried_at
+      AND \(mayGoOn) AND task.epoch > task.retried_at
     """)
 
   /// `LeasePolicy.work` of each task, in SQL.
@@ -274,6 +282,7 @@ extension Statement {
       )::double precision / task.work END)), 0)
     FROM sheaf.job JOIN sheaf.task ON task.job = job.number
     WHERE job.state = 'rendering' AND purpose = 'render' AND median_pace IS NOT NULL AND task.kind = 'video'
+      AND \(mayGoOn)
       AND task.state IN ('ready', 'running')
       AND task.cost BETWEEN \(LeasePolicy.measurableCosts.lowerBound) AND \(LeasePolicy.measurableCosts.upperBound)
     """)

@@ -14,6 +14,7 @@ enum Schema {
     Migration(version: 3, name: "0003_usage", script: PackageResources._003_usage_sql),
     Migration(version: 4, name: "0004_sound_rows", script: PackageResources._004_sound_rows_sql),
     Migration(version: 5, name: "0005_access", script: PackageResources._005_access_sql),
+    Migration(version: 6, name: "0006_scheduling", script: PackageResources._006_scheduling_sql),
   ]
 
   /// Applies the missing migrations, as one transaction under a lock: of the coordinators that start at once, one does

@@ -38,6 +38,10 @@ enum Operation: Sendable {
   case revokeToken(AccessTokenID)
   case recordAudit(AuditEntry)
   case removeAudit(Duration, limit: Int)
+  case pause(JobID, stopping: Bool)
+  case resume(JobID)
+  case setPriority(JobID, Int32)
+  case changeOwner(String, OwnerChange)
   case advance(Duration)
 
   func run(on farm: Farm) async throws -> Outcome {
@@ -119,6 +123,15 @@ enum Operation: Sendable {
       case .removeAudit(let age, let limit):
         let count = try await farm.store.removeAuditEntries(olderThan: age, limit: limit)
         return .plain("removed audit \(count > 0): \(count)")
+      case .pause(let job, let stopping):
+        return .plain("paused \(try await farm.store.pause(job, stopping: stopping).map(\.rawValue) ?? "absent")")
+      case .resume(let job):
+        return .plain("resumed \(try await farm.store.resume(job).map(\.rawValue) ?? "absent")")
+      case .setPriority(let job, let priority):
+        return .plain("reordered \(try await farm.store.setPriority(of: job, to: priority) != nil)")
+      case .changeOwner(let owner, let change):
+        try await farm.store.change(owner, change)
+        return .plain("changed owner")
       case .advance: break
       }
     } catch {
@@ -167,6 +180,7 @@ struct Visible: Equatable {
   var areEventsRemoved: Bool
   var webhooks: [Webhook]
   var deliveries: [Delivery]
+  var owners: [Owner]
   var tokens: [AccessToken]
   /// Those of `tokens`, and of one that is not there, that are not valid.
   var invalidTokens: [AccessTokenID]
@@ -233,6 +247,7 @@ struct Visible: Equatable {
       let some = try await store.deliveries(of: webhook.id, before: nil, state: nil, limit: 10_000)
       deliveries += some.inOrder.map(\.comparable)
     }
+    owners = try await store.owners()
     tokens = try await store.accessTokens()
     invalidTokens = try await store.invalid(tokens.map(\.id) + [AccessTokenID("tok_9")])
     for token in tokens {
@@ -324,6 +339,7 @@ struct Visible: Equatable {
     for (left, right) in zip(events, other.events) where left != right { return "\(left)\n\(right)" }
     for (left, right) in zip(deliveries, other.deliveries) where left != right { return "\(left)\n\(right)" }
     if webhooks != other.webhooks { return "\(webhooks)\n\(other.webhooks)" }
+    if owners != other.owners { return "\(owners)\n\(other.owners)" }
     if tokens != other.tokens { return "\(tokens)\n\(other.tokens)" }
     if audit != other.audit { return "\(audit)\n\(other.audit)" }
     if toRebind != other.toRebind { return "to rebind: \(toRebind)\n\(other.toRebind)" }

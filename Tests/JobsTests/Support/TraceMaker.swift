@@ -8,6 +8,7 @@ struct TraceMaker {
   private var random: SeededRandom
   private var usages: SeededRandom
   private var accesses: SeededRandom
+  private var steering: SeededRandom
   private var submitted = 0
   private var leases: [Lease] = []
   private let workers: [(id: WorkerID, build: String)] = [
@@ -18,10 +19,12 @@ struct TraceMaker {
     random = SeededRandom(seed: seed)
     usages = SeededRandom(seed: ~seed)
     accesses = SeededRandom(seed: seed &* 3)
+    steering = SeededRandom(seed: seed &* 5)
   }
 
   mutating func next(_ state: Visible) -> Operation {
     if accesses.chance(5) { return access() }
+    if steering.chance(7) { return steer(state) }
     let open = state.jobs.filter { !$0.state.hasEnded }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<8 where open.count < 4 && submitted < 14: return submit(state)
@@ -66,6 +69,25 @@ struct TraceMaker {
   }
 
   static let owners: [String?] = [nil, "anna", "bert"]
+
+  private mutating func steer(_ state: Visible) -> Operation {
+    let open = state.jobs.filter { !$0.state.hasEnded }.map(\.id)
+    let job = (steering.chance(85) ? steering.pick(open) : steering.pick(state.jobs)?.id) ?? JobID("nothing")
+    switch Int.random(in: 0..<11, using: &steering) {
+    case 0, 1: return .pause(job, stopping: steering.chance(50))
+    // More often, so that jobs come to their ends.
+    case 2, 3, 4, 5:
+      let held = state.jobs.filter { $0.isPaused || $0.heldUntil != nil }.map(\.id)
+      return .resume(steering.pick(held) ?? job)
+    case 6, 7: return .setPriority(job, Int32.random(in: -2...2, using: &steering))
+    default:
+      var change = OwnerChange()
+      if steering.chance(50) { change.weight = steering.pick([0.5, 1, 3, -1, .infinity]) }
+      if steering.chance(40) { change.mostRunning = steering.pick([.any, .any, .most(1), .most(2)]) }
+      if steering.chance(30) { change.mostOpen = steering.pick([.any, .any, .most(1), .most(2), .most(-1)]) }
+      return .changeOwner((steering.pick(Self.owners) ?? nil) ?? "", change)
+    }
+  }
 
   private mutating func planning(_ state: Visible) -> Operation {
     let job = random.pick(state.toPlan) ?? anyJob(state)
@@ -134,12 +156,16 @@ struct TraceMaker {
     if random.chance(5) { return .submit(.sample("No Id")) }
     submitted += 1
     let tasks = (0..<Int.random(in: 0...2, using: &random)).map { task(.probe, $0) }
-    return .submit(
-      .sample(
-        "job-\(submitted)", submission: random.chance(30) ? "s-\(Int.random(in: 1...4, using: &random))" : nil,
-        owner: accesses.chance(3) ? "own er" : accesses.pick(Self.owners) ?? nil,
-        purpose: random.chance(15) ? .inspection : .render,
-        priority: Int32.random(in: -1...1, using: &random), tasks: tasks))
+    var job = NewJob.sample(
+      "job-\(submitted)", submission: random.chance(30) ? "s-\(Int.random(in: 1...4, using: &random))" : nil,
+      owner: accesses.chance(3) ? "own er" : accesses.pick(Self.owners) ?? nil,
+      purpose: random.chance(15) ? .inspection : .render,
+      priority: Int32.random(in: -1...1, using: &random), tasks: tasks)
+    if steering.chance(10) { job.isPaused = true }
+    if steering.chance(10) { job.hold = .seconds(steering.pick([0, 30, 90]) ?? 0) }
+    if steering.chance(15) { job.after = [anyJob(state), JobID("nothing")] }
+    if steering.chance(2) { job.after = [JobID("No Id")] }
+    return .submit(job)
   }
 
   private mutating func plan(_ state: Visible) -> Operation {

@@ -1,0 +1,167 @@
+import Digest
+package import FarmModel
+
+// Leases from free slots and tasks. `JobStore` specifies the operation.
+
+extension FarmState {
+  package mutating func claim(build: String, slots: [Holder], now: Duration) throws(JobStoreError) -> [Grant] {
+    for slot in slots { try slot.validate() }
+    let build = build.withoutNul
+    var slots = SlotAssignment(slots)
+    var grants = claimIsolated(build, &slots, waitingFor: policy.isolationPatience, now: now)
+    let open = active.filter { isOpen($0, to: build, now: now) }
+    grants += claimFairly(open, &slots, now: now)
+    let stalled = Set(leases.filter { $0.movedAt + policy.stall <= now }.map(\.place.number))
+    for number in open.filter({ !stalled.contains($0) }) + open.filter(stalled.contains)
+    where ownerRecords[jobs[number].owner]?.mostRunning == nil {
+      var index = 0
+      while slots.count > 0, index < jobs[number].ready.count {
+        let place = Place(number: number, ordinal: jobs[number].ready[index])
+        guard !self[place].task.isIsolated, let holder = slots.take(where: { isClaimable(place, by: $0, now: now) })
+        else {
+          index += 1
+          continue
+        }
+        grants.append(grantReady(place, to: holder, now: now))
+      }
+    }
+    grants += claimIsolated(build, &slots, waitingFor: .zero, now: now)
+    // Granted after all are taken, so that no lease that was granted by this call is looked at.
+    var backups: [(place: Place, holder: Holder)] = []
+    for number in active where slots.count > 0 && isOpen(number, to: build, now: now) {
+      for lease in backedUp(ofJob: number, now: now) {
+        let task = self[lease.place].task
+        let mayHave = { worker in
+          worker != lease.holder.worker && !task.suspectOn.contains(worker) && self.has(worker, memory: task.memory)
+        }
+        guard let holder = slots.take(where: mayHave) else { continue }
+        backups.append((lease.place, holder))
+      }
+    }
+    for backup in backups { grants.append(grant(backup.place, to: backup.holder, isBackup: true, now: now)) }
+    return grants
+  }
+
+  /// Grants an isolated task, unless one runs.
+  /// - Parameter time: How long it must have been ready after its back-off.
+  private mutating func claimIsolated(
+    _ build: String, _ slots: inout SlotAssignment, waitingFor time: Duration, now: Duration
+  ) -> [Grant] {
+    guard slots.count > 0, !leases.contains(where: { self[$0.place].task.isIsolated }) else { return [] }
+    for number in active where isOpen(number, to: build, now: now) {
+      for ordinal in jobs[number].ready {
+        let place = Place(number: number, ordinal: ordinal)
+        guard self[place].task.isIsolated, (self[place].notBefore ?? now) + time <= now,
+          let holder = slots.take(where: { isClaimable(place, by: $0, now: now) })
+        else { continue }
+        return [grantReady(place, to: holder, now: now)]
+      }
+    }
+    return []
+  }
+
+  private mutating func grantReady(_ place: Place, to holder: Holder, now: Duration) -> Grant {
+    jobs[place.number].ready.removeAll { $0 == place.ordinal }
+    self[place].task.state = .running
+    return grant(place, to: holder, isBackup: false, now: now)
+  }
+
+  /// Whether workers of a build may have a job's tasks.
+  private func isOpen(_ number: Int, to build: String, now: Duration) -> Bool {
+    (jobs[number].job.state == .probing || jobs[number].job.build == build) && mayGoOn(number, now: now)
+  }
+
+  /// Grants tasks by the rule of `FairQueue`.
+  private mutating func claimFairly(_ open: [Int], _ slots: inout SlotAssignment, now: Duration) -> [Grant] {
+    guard slots.count > 0, !open.isEmpty else { return [] }
+    let stalled = Set(leases.filter { $0.movedAt + policy.stall <= now }.map(\.place.number))
+    var queue = FairQueue(
+      open.map { number in
+        FairQueue.Job(
+          number: Int64(number), owner: jobs[number].owner, priority: jobs[number].job.priority,
+          isStalled: stalled.contains(number), share: jobs[number].share)
+      }, owners: ownerRecords.mapValues { fairOwner($0) }, present: ownerRecords.values.map(\.share.start).max() ?? 0)
+    let (workers, limit) = (slots.workers, slots.count)
+    for number in queue.first {
+      queue.setCandidates(candidates(of: Int(number), for: workers, limit, now: now), of: number)
+    }
+    let grants = queue.match(&slots).map { match in
+      grantReady(Place(number: Int(match.job), ordinal: Int(match.ordinal)), to: match.holder, now: now)
+    }
+    for (owner, charge) in queue.ownerCharges {
+      let known = ownerRecords[owner] ?? OwnerRecord(owner: owner)
+      ownerRecords[owner] = known.with(share: charge.applied(to: known.share))
+    }
+    for (number, charge) in queue.jobCharges { jobs[Int(number)].share = charge.applied(to: jobs[Int(number)].share) }
+    return grants
+  }
+
+  private func fairOwner(_ record: OwnerRecord) -> FairQueue.Owner {
+    let running = leases.count { !$0.isBackup && jobs[$0.place.number].owner == record.owner }
+    return FairQueue.Owner(
+      weight: record.weight, share: record.share, room: record.mostRunning.map { $0 - Int64(running) })
+  }
+
+  /// The first tasks of a job that one of some workers may have.
+  private func candidates(
+    of number: Int, for workers: [WorkerID], _ limit: Int, now: Duration
+  ) -> [FairQueue.Candidate] {
+    let found = jobs[number].ready.lazy.compactMap { ordinal -> FairQueue.Candidate? in
+      let place = Place(number: number, ordinal: ordinal)
+      guard !self[place].task.isIsolated, (self[place].notBefore ?? now) <= now else { return nil }
+      let excluded = Set(workers.filter { !isClaimable(place, by: $0, now: now) })
+      guard excluded.count < workers.count else { return nil }
+      return FairQueue.Candidate(ordinal: Int32(ordinal), cost: self[place].task.cost, excluded: excluded)
+    }
+    return Array(found.prefix(limit))
+  }
+
+  private func isClaimable(_ place: Place, by worker: WorkerID, now: Duration) -> Bool {
+    let record = self[place]
+    guard has(worker, memory: record.task.memory) else { return false }
+    guard let notBefore = record.notBefore else { return true }
+    let exclusion = record.task.suspectOn.contains(worker) ? policy.exclusion : .zero
+    return notBefore + exclusion <= now
+  }
+
+  /// Whether a worker's tasks may use so much memory. One that was never registered is not known to have too little.
+  private func has(_ worker: WorkerID, memory: Int64) -> Bool {
+    let index = workers.partitioningIndex { $0.record.id >= worker }
+    return index == workers.count || workers[index].record.id != worker || workers[index].record.memory >= memory
+  }
+
+  /// The leases of whose tasks another worker may have a backup lease: the ones that were granted first are first.
+  private func backedUp(ofJob number: Int, now: Duration) -> [LeaseRecord] {
+    leases[leases(ofJob: number)].filter { lease in
+      leases(at: lease.place).count == 1 && (self[lease.place].notBefore ?? now) <= now
+        && !self[lease.place].task.isIsolated
+        && (lease.isAway || isSlow(lease, now: now))
+    }.sorted { ($0.grantedAt, $0.place) < ($1.grantedAt, $1.place) }
+  }
+
+  private func isSlow(_ lease: LeaseRecord, now: Duration) -> Bool {
+    let task = self[lease.place].task
+    guard task.kind == .video, let pace = jobs[lease.place.number].medianPace else { return false }
+    return policy.isSlow(after: now - lease.grantedAt, cost: task.cost, medianPace: pace)
+  }
+
+  private mutating func grant(_ place: Place, to holder: Holder, isBackup: Bool, now: Duration) -> Grant {
+    self[place].task.epoch += 1
+    let task = self[place].task
+    let lease = LeaseRecord(
+      place: place, epoch: task.epoch, holder: holder, isBackup: isBackup, grantedAt: now, until: now + policy.lease,
+      movedAt: now)
+    // The highest epoch of the task, so after its other lease.
+    leases.insert(lease, at: leases(at: place).upperBound)
+    recordGrant(lease, now: now)
+    let inputs = task.kind == .stitch ? pieces(of: place.number) + task.inputs : task.inputs
+    return Grant(
+      lease: Lease(task: task.id, epoch: task.epoch), holder: holder, kind: task.kind, payload: task.payload,
+      inputs: inputs, work: task.work)
+  }
+
+  /// What a stitch task reads before its own inputs: a plan has its video tasks in order, then the audio task.
+  private func pieces(of number: Int) -> [Content] {
+    jobs[number].tasks.map(\.task).filter { $0.kind == .video || $0.kind == .audio }.compactMap(\.result)
+  }
+}

@@ -1,0 +1,138 @@
+package import FarmModel
+
+// What holds jobs up, and who goes first.
+
+extension PostgresJobStore {
+  package func pause(_ job: JobID, stopping: Bool) async throws(JobStoreError) -> JobState? {
+    let id = Parameter.text(job.description.withoutNul)
+    let policy = policy
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        guard let job = try connection.lockForEnd(id) else { return nil }
+        if job.state.hasEnded { return job.state }
+        let number = [Parameter.long(job.number)]
+        _ = try connection.run(.pause, number)
+        if stopping { try connection.releaseLeases(ofJob: job.number, FailureMessage.paused, policy) }
+        _ = try connection.run(.notify)
+        return job.state
+      }
+    }
+  }
+
+  package func resume(_ job: JobID) async throws(JobStoreError) -> JobState? {
+    let id = Parameter.text(job.description.withoutNul)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        guard let job = try connection.lockForEnd(id) else { return nil }
+        if !job.state.hasEnded { _ = try connection.pipeline([(.release, [.long(job.number)]), (.notify, [])]) }
+        return job.state
+      }
+    }
+  }
+
+  package func setPriority(of job: JobID, to priority: Int32) async throws(JobStoreError) -> JobState? {
+    let id = Parameter.text(job.description.withoutNul)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        guard let job = try connection.lockForEnd(id) else { return nil }
+        guard !job.state.hasEnded, try !connection.run(.setPriority, [.long(job.number), .int(priority)]).isEmpty
+        else { return job.state }
+        _ = try connection.run(.notify)
+        return job.state
+      }
+    }
+  }
+
+  package func owners() async throws(JobStoreError) -> [Owner] {
+    try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.run(.owners).map { (fields) throws(JobStoreError) in
+        Owner(
+          owner: try fields.text(), weight: try fields.double(), mostRunning: try fields.optionalLong(),
+          mostOpen: try fields.optionalLong(), running: try fields.long(), open: try fields.long())
+      }
+    }
+  }
+
+  package func change(_ owner: String, _ change: OwnerChange) async throws(JobStoreError) {
+    try change.validate(owner)
+    let values: [Parameter] = [
+      .text(owner), .double(change.weight ?? 1), .flag(change.weight != nil), .long(change.mostRunning?.number),
+      .flag(change.mostRunning != nil), .long(change.mostOpen?.number), .flag(change.mostOpen != nil),
+    ]
+    try await results.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        _ = try connection.pipeline([(.changeOwner, values), (.notify, [])])
+      }
+    }
+  }
+}
+
+extension Connection {
+  /// Throws `.full` if the owner of a new job has as many as it may have. A job that is there already is let through.
+  func requireRoom(for job: NewJob) throws(JobStoreError) {
+    let owner = Parameter.text(job.owner ?? "")
+    // Two submissions of an owner are one after the other where they are counted.
+    guard var limit = try run(.lockLimit, [owner]).first else { return }
+    let most = try limit.long()
+    let isFull = try run(.isFull, [owner, .long(most), .text(job.submission), .text(job.id.description)])
+    if !isFull.isEmpty { throw JobStoreError.tooMany(most) }
+  }
+}
+
+extension Statement {
+  /// A condition on a job: its tasks are granted.
+  static let mayGoOn = """
+    (NOT job.is_paused AND coalesce(job.held_until <= sheaf.now(), true) AND (
+      job.after = '{}' OR NOT EXISTS (SELECT FROM sheaf.job before WHERE before.id = ANY (job.after) AND before.state <> 'done')))
+    """
+
+  fileprivate static let pause = Statement(
+    "pause", "UPDATE sheaf.job SET is_paused = true WHERE number = $1 AND NOT is_paused")
+
+  /// Nothing but other jobs holds it up any more.
+  static let release = Statement(
+    "release",
+    """
+    UPDATE sheaf.job SET is_paused = false, held_until = NULL
+    WHERE number = $1 AND (is_paused OR held_until IS NOT NULL)
+    """)
+
+  fileprivate static let setPriority = Statement(
+    "set-priority", "UPDATE sheaf.job SET priority = $2 WHERE number = $1 AND priority <> $2 RETURNING number")
+
+  fileprivate static let owners = Statement(
+    "owners",
+    """
+    WITH named AS (
+      SELECT owner FROM sheaf.owner
+      UNION SELECT coalesce(owner, '') FROM sheaf.job WHERE \(hasNotEnded)
+    )
+    SELECT named.owner, coalesce(weight, 1), most_running, most_open,
+      (SELECT count(*) FROM sheaf.lease JOIN sheaf.job ON job.number = lease.job
+        WHERE NOT lease.is_backup AND coalesce(job.owner, '') = named.owner),
+      (SELECT count(*) FROM sheaf.job
+        WHERE \(hasNotEnded) AND purpose = 'render' AND coalesce(job.owner, '') = named.owner)
+    FROM named LEFT JOIN sheaf.owner ON owner.owner = named.owner ORDER BY named.owner COLLATE "C"
+    """)
+
+  fileprivate static let changeOwner = Statement(
+    "change-owner",
+    """
+    INSERT INTO sheaf.owner (owner, weight, most_running, most_open) VALUES ($1, $2, $4, $6)
+    ON CONFLICT (owner) DO UPDATE SET weight = CASE WHEN $3 THEN $2 ELSE owner.weight END,
+      most_running = CASE WHEN $5 THEN $4 ELSE owner.most_running END,
+      most_open = CASE WHEN $7 THEN $6 ELSE owner.most_open END
+    """)
+
+  fileprivate static let lockLimit = Statement(
+    "lock-limit", "SELECT most_open FROM sheaf.owner WHERE owner = $1 AND most_open IS NOT NULL FOR UPDATE")
+
+  fileprivate static let isFull = Statement(
+    "is-full",
+    """
+    SELECT true WHERE $2 <= (
+        SELECT count(*) FROM sheaf.job
+        WHERE \(hasNotEnded) AND purpose = 'render' AND coalesce(owner, '') = $1)
+      AND NOT EXISTS (SELECT FROM sheaf.job WHERE submission = $3 OR id = $4)
+    """)
+}

@@ -1,0 +1,117 @@
+import FarmModel
+import Testing
+
+@testable import Jobs
+
+@Suite("Steering", .timeLimit(.minutes(10)), .database)
+struct SteeringTests {
+  @Test(arguments: StoreKind.allCases)
+  func `a paused job gets no leases, and what runs goes on unless it is stopped`(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      try await store.submitRendering("j1", tasks: .videos(4))
+      let grants = try await store.claim(worker: .anna, build: "b1", limit: 2)
+      #expect(try await store.pause(JobID("j1"), stopping: false) == .rendering)
+      #expect(try await store.job(JobID("j1"))?.isPaused == true)
+      #expect(try await store.claim(worker: .bert, build: "b1", limit: 9).isEmpty)
+      #expect(try await store.renew(worker: .anna, leases: [grants[0].lease], done: 3).isEmpty)
+      #expect(try await store.publish(grants[0].lease, worker: .anna, result: content(1)) == .published)
+      // Its ready tasks are no work that workers are wanted for.
+      let counts = try await store.counts()
+      #expect(counts.tasks[.init(kind: .video, state: .ready)] == nil && counts.oldestReady == nil)
+      #expect(counts.tasks[.init(kind: .video, state: .waiting)] == 2)
+      #expect(try await store.pause(JobID("j1"), stopping: true) == .rendering)
+      #expect(try await store.publish(grants[1].lease, worker: .anna, result: content(1)) == .stale)
+      let attempts = try await store.task("j1", 1).attempts
+      #expect(attempts.map(\.end) == [.released] && attempts.map(\.message) == ["the job was paused"])
+      #expect(try await store.resume(JobID("j1")) == .rendering)
+      #expect(try await store.claim(worker: .bert, build: "b1", limit: 9).map(\.name) == ["j1/1", "j1/2", "j1/3"])
+      let kinds = try #require(try await store.events(after: nil, limit: 100)).map(\.kind)
+      #expect(kinds.filter { [.jobPaused, .jobResumed].contains($0) } == [.jobPaused, .jobResumed])
+      #expect(try await store.pause(JobID("none"), stopping: true) == nil)
+      #expect(try await store.resume(JobID("none")) == nil)
+      _ = try await store.cancel(JobID("j1"))
+      #expect(try await store.pause(JobID("j1"), stopping: true) == .cancelled)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func `a job is held until its time, and until those before it are done`(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      var late = NewJob.sample("late", tasks: [.sample(.probe)])
+      late.hold = .seconds(30)
+      var last = NewJob.sample("last", tasks: [.sample(.probe)])
+      last.after = [JobID("first"), JobID("never")]
+      try await store.submitRendering("first", tasks: [])
+      try await store.submit(late)
+      try await store.submit(last)
+      let held = try #require(try await store.job(JobID("late")))
+      #expect(held.heldUntil == held.submittedAt + .seconds(30))
+      #expect(try await store.job(JobID("last"))?.after == [JobID("first"), JobID("never")])
+      #expect(try await store.claim(worker: .anna, build: "b1", limit: 9).map(\.name) == ["first/0"])
+      try farm.advance(.milliseconds(29_999))
+      #expect(try await store.claim(worker: .anna, build: "b1", limit: 9).isEmpty)
+      try farm.advance(.milliseconds(1))
+      #expect(try await store.claim(worker: .anna, build: "b1", limit: 9).map(\.name) == ["late/0"])
+      // One that failed or was cancelled is waited for: it may be taken up. One that is deleted is not.
+      _ = try await store.cancel(JobID("first"))
+      #expect(try await store.claim(worker: .anna, build: "b1", limit: 9).isEmpty)
+      #expect(try await store.delete(JobID("first")))
+      #expect(try await store.claim(worker: .anna, build: "b1", limit: 9).map(\.name) == ["last/0"])
+      // What is held goes on at once when it is taken up.
+      var again = NewJob.sample("again", tasks: [.sample(.probe)])
+      (again.hold, again.isPaused) = (.seconds(3600), true)
+      try await store.submit(again)
+      #expect(try await store.claim(worker: .anna, build: "b1", limit: 9).isEmpty)
+      #expect(try await store.resume(JobID("again")) == .probing)
+      #expect(try await store.claim(worker: .anna, build: "b1", limit: 9).map(\.name) == ["again/0"])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func `a changed priority counts from the next claim on`(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      try await store.submitRendering("j1", tasks: .videos(2))
+      try await store.submitRendering("j2", tasks: .videos(2))
+      #expect(try await store.setPriority(of: JobID("j2"), to: 5) == .rendering)
+      #expect(try await store.claim(worker: .anna, build: "b1", limit: 2).map(\.name) == ["j2/0", "j2/1"])
+      #expect(try await store.job(JobID("j2"))?.priority == 5)
+      #expect(try await store.setPriority(of: JobID("none"), to: 5) == nil)
+      let events = try #require(try await store.events(after: nil, limit: 100))
+      #expect(events.filter { $0.kind == .jobPriorityChanged }.map(\.message) == ["priority 5"])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func `owners share by weight, and have no more than they may`(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      for owner in ["anna", "bert"] {
+        try await store.submit(.sample(owner, owner: owner, tasks: (0..<20).map { .sample(.probe, $0) }))
+      }
+      var change = OwnerChange()
+      change.weight = 3
+      try await store.change("bert", change)
+      let grants = try await store.claim(worker: .anna, build: "b1", limit: 12)
+      #expect(grants.count { $0.name.hasPrefix("bert") } == 9)
+      change = OwnerChange()
+      (change.mostRunning, change.mostOpen) = (.most(5), .most(1))
+      try await store.change("anna", change)
+      let others = try await store.claim(worker: .bert, build: "b1", limit: 40)
+      #expect(others.count { $0.name.hasPrefix("anna") } == 2)
+      let full = await #expect(throws: JobStoreError.self) {
+        _ = try await store.submit(.sample("more", owner: "anna"))
+      }
+      #expect(full?.code == .full && full?.message.contains("1 jobs") == true)
+      try await store.submit(.sample("look", owner: "anna", purpose: .inspection))
+      let owners = try await store.owners()
+      #expect(owners.map(\.owner) == ["anna", "bert"] && owners.map(\.weight) == [1, 3])
+      #expect(owners.map(\.running) == [5, 20] && owners.map(\.open) == [1, 1])
+      change.weight = 0
+      let nothing = change
+      await #expect(throws: JobStoreError(.invalid, "")) { try await store.change("anna", nothing) }
+    }
+  }
+}
