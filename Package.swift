@@ -286,7 +286,7 @@ let package = Package(
       name: "JobsTests", dependencies: ["FarmModel", "Jobs", "Digest", "SystemSupport", "TestPrograms"],
       swiftSettings: strict),
     .testTarget(
-      name: "RuntimeTests", dependencies: ["Runtime"], swiftSettings: strict),
+      name: "RuntimeTests", dependencies: ["Runtime", "SystemSupport", "TestPrograms", logging], swiftSettings: strict),
     .testTarget(
       name: "WireTests",
       dependencies: nio + [
