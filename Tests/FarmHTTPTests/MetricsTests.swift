@@ -62,13 +62,13 @@ import Testing
     // Each alert has a test in which it fires, and a line in the guide to which it points.
     let tests = try Self.file("sheaf.rules.test.yml")
     let guide = try String(
-      contentsOf: Self.folder.deletingLastPathComponent().appendingPathComponent("docs/operations.md"), encoding: .utf8)
+      contentsOf: Self.folder.deletingLastPathComponent().appendingPathComponent("docs/operations/watch.md"), encoding: .utf8)
     let alerts = try Self.file("sheaf.rules.yml").matches(of: /alert: (\w+)/).map { String($0.output.1) }
     try #require(alerts.count >= 10 && Set(alerts).count == alerts.count)
     for alert in alerts {
       #expect(tests.contains("alertname: \(alert)\n        exp_alerts:"), "\(alert) never fires")
       #expect(guide.contains("\n#### \(alert)\n"), "the guide has no \(alert)")
-      #expect(try Self.file("sheaf.rules.yml").contains("docs/operations.md#\(alert.lowercased())\n"), "\(alert)")
+      #expect(try Self.file("sheaf.rules.yml").contains("docs/operations/watch.md#\(alert.lowercased())\n"), "\(alert)")
     }
   }
 
@@ -101,7 +101,7 @@ import Testing
 
   @Test func `the guide has each metric, and no other`() async throws {
     let guide = try String(
-      contentsOf: Self.folder.deletingLastPathComponent().appendingPathComponent("docs/operations.md"), encoding: .utf8)
+      contentsOf: Self.folder.deletingLastPathComponent().appendingPathComponent("docs/operations/watch.md"), encoding: .utf8)
     let table = try #require(
       guide.components(separatedBy: "\n## Health and metrics\n").last?
         .components(separatedBy: "\n### ").first)
