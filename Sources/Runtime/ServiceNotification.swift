@@ -42,8 +42,8 @@ package struct ServiceNotification: Sendable {
   /// The process makes progress. If that is not sent in time, the service manager kills the process.
   package func isAlive() { send("WATCHDOG=1") }
 
-  /// Sends `isAlive` in each interval until the task is cancelled, for as long as `probe` returns. Returns at once if it
-  /// is not expected.
+  /// Sends `isAlive` in each interval until the task is cancelled, for as long as `probe` returns. Returns at once if
+  /// it is not expected.
   /// - Parameter probe: Returns only if the process makes progress.
   package func watch(_ probe: @Sendable () async -> Void) async {
     guard let interval else { return }

@@ -36,8 +36,8 @@ final class Farm: @unchecked Sendable {
 
   /// - Parameters:
   ///   - environments: Variables of each worker, besides those that all have.
-  ///   - recorded: A folder of `Tests/Compatibility`, whose database and content store the farm goes on with. Nil: it
-  ///     is a new one.
+  ///   - recorded: A folder of `Tests/Compatibility`, or of a backup, whose database and content store the farm goes on
+  ///     with. Nil: it is a new one.
   init(
     workers count: Int, slots: Int, mediaRoot: String? = nil, environments: [[String: String]] = [],
     recorded: URL? = nil
@@ -86,6 +86,24 @@ final class Farm: @unchecked Sendable {
   func status<Status: Decodable>(of job: String, as type: Status.Type = Status.self) async throws -> Status {
     let found = try await ask { try await $0.status(of: job, withTasks: true) }
     return try JSONDecoder().decode(Status.self, from: JSONCoding.encoder.encode(found))
+  }
+
+  /// Makes a part of a backup, while the farm works, for `recorded`.
+  func backUpDatabase(to folder: URL) async throws {
+    _ = try await Command.output(
+      "pg_dump", "--no-owner", "--file", folder.appending(path: "database.sql").path, database)
+  }
+
+  func backUpStore(to folder: URL) async throws {
+    let tar = Command(
+      executable: "tar",
+      arguments: [
+        "--create", "--file", folder.appending(path: "store.tar").path, "--exclude", "store/temporary", "--directory",
+        files.path(""), "store",
+      ])
+    let result = try await tar.run()
+    // The store may change while it is read.
+    guard result.status <= 1 else { throw Command.Failure(description: "\(result.status): \(result.errors)") }
   }
 
   /// The content store's folder.

@@ -1,0 +1,25 @@
+import Foundation
+import TestPrograms
+import Testing
+
+/// A coordinator as a service manager sees it.
+@Suite(.timeLimit(.minutes(10)))
+struct ServiceTests {
+  @Test(arguments: [false, true])
+  func `a service manager hears when a coordinator listens, that it is alive, and when it ends`(withHTTP: Bool)
+    async throws
+  {
+    let farm = try await Farm(workers: 0, slots: 1)
+    defer { farm.stop() }
+    let manager = try ServiceManager()
+    var command = farm.serve(store: farm.store)
+    if withHTTP { command.arguments += ["--http", "127.0.0.1:0"] }
+    command.environment = ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "400000"]
+    let coordinator = try command.start()
+    #expect(try await manager.await("READY=1").allSatisfy { $0 == "WATCHDOG=1" })
+    for _ in 1...3 { #expect(try await manager.next() == "WATCHDOG=1") }
+    coordinator.send(SIGTERM)
+    #expect(try await manager.await("STOPPING=1").allSatisfy { $0 == "WATCHDOG=1" })
+    #expect(await coordinator.end() == 0)
+  }
+}
