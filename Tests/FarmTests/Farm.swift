@@ -110,10 +110,10 @@ final class Farm: @unchecked Sendable {
   var store: String { files.path("store") }
 
   /// Another coordinator of the farm's database, with this folder as its content store.
-  func serve(store: String) -> Command {
+  func serve(store: String, listen: String = "127.0.0.1:0") -> Command {
     Command(
       executable: Place.products.appendingPathComponent("sheaf").path,
-      arguments: ["serve", "--database", "postgres:///\(database)", "--listen", "127.0.0.1:0", "--store", store])
+      arguments: ["serve", "--database", "postgres:///\(database)", "--listen", listen, "--store", store])
   }
 
   /// The file of the content store that has a digest.
