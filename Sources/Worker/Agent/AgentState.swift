@@ -82,7 +82,7 @@ struct AgentState: Sendable {
     switch departure {
     case .draining(let until), .leaving(let until): deadlines.append(until)
     case nil: if let end = idleness.end { deadlines.append(end) }
-    case .gone: break
+    case .gone: return nil
     }
     return deadlines.min()
   }
