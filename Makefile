@@ -9,7 +9,7 @@ RELEASE_BUILD := swift build -c release -debug-info-format none
 SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
 C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 
-.PHONY: setup build release release-local demo reference gallery test page-test quick lint format bench chaos exactness clean
+.PHONY: setup build release release-local demo reference gallery test page-test deploy-check quick lint format bench chaos exactness clean
 
 setup: ## install the system packages that are missing
 	@scripts/install-packages build test
@@ -54,6 +54,10 @@ page-test: setup ## the page in Chromium, on a farm of its own
 	swift build --product sheaf-worker
 	swift build --product sheaf-server
 	pg_virtualenv -t -o fsync=off .build/http-tools/bin/python Tests/PageTests/run
+
+deploy-check: setup ## the manifests of Kubernetes and the units of systemd
+	@scripts/http-tools
+	.build/http-tools/bin/python deploy/check
 
 # The rooms whose tests compute in one process.
 QUICK := CompositionModel,EditDocument,Segmenter,Jobs,Runtime,Wire,ContentStorage,SystemSupport

@@ -67,7 +67,8 @@ let package = Package(
 
     // What several rooms need: descriptors, folders, threads, settings, JSON; SHA-256.
     .target(name: "SystemSupport", dependencies: [systemPackage], swiftSettings: strict + optimisedSwift),
-    // What programs of many tasks need: threads for work that blocks, a semaphore, the handlers of the log.
+    // What programs of many tasks need: threads for work that blocks, a semaphore, the handlers of the log, messages to
+    // a service manager.
     .target(
       name: "Runtime", dependencies: [.product(name: "NIOPosix", package: "swift-nio"), logging, "SystemSupport"],
       swiftSettings: strict + optimisedSwift),
@@ -286,7 +287,7 @@ let package = Package(
       name: "JobsTests", dependencies: ["FarmModel", "Jobs", "Digest", "SystemSupport", "TestPrograms"],
       swiftSettings: strict),
     .testTarget(
-      name: "RuntimeTests", dependencies: ["Runtime"], swiftSettings: strict),
+      name: "RuntimeTests", dependencies: ["Runtime", "SystemSupport", "TestPrograms", logging], swiftSettings: strict),
     .testTarget(
       name: "WireTests",
       dependencies: nio + [

@@ -1,7 +1,7 @@
 package import CompositionModel
 import Wire
 
-/// Why a command did not do what it was started for, with its exit code (`docs/operations.md`).
+/// Why a command did not do what it was started for, with its exit code (`docs/operations/options.md`).
 package struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The raw value is the exit code. Code 64, a wrong command line, is a `ValidationError` of the commands themselves.
   package enum Code: Int32, Sendable {

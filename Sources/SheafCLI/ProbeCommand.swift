@@ -14,7 +14,7 @@ struct ProbeCommand: AsyncParsableCommand {
       the reason, and the others are described.
 
       --json prints an object: the description of each file, exact and complete, by the file's name, as \
-      docs/operations.md describes it.
+      docs/operations/commands.md describes it.
       """)
 
   @Argument(help: ArgumentHelp("Media files.", valueName: "file"))

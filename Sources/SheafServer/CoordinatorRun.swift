@@ -5,6 +5,7 @@ import Coordinator
 import FarmHTTP
 import Jobs
 import Logging
+import Runtime
 import SystemSupport
 import Webhooks
 import Wire
@@ -36,7 +37,9 @@ enum CoordinatorRun {
     let face = web.map {
       HTTPFace(FarmService(coordinator), address: $0, isGuarded: configuration.token != nil, logger: logger)
     }
+    let service = ServiceNotification()
     await stop.serve {
+      service?.isStopping()
       await withDiscardingTaskGroup { group in
         group.addTask { await coordinator.drain(server) }
         group.addTask { await face?.drain() }
@@ -45,7 +48,14 @@ enum CoordinatorRun {
     let sender = WebhookSender(FarmService(coordinator), rule: webhooks, logger: logger)
     let sending = Task { await sender.run() }
     defer { sending.cancel() }
-    try await run(coordinator, server, face, logger, listening: listening)
+    // Nothing of it waits for the database or the store: their absence is no reason to be killed.
+    let watching = Task { await service?.watch { _ = await FarmService(coordinator).isDraining } }
+    defer { watching.cancel() }
+    if face == nil { service?.isReady() }
+    try await run(coordinator, server, face, logger) { address in
+      service?.isReady()
+      listening(address)
+    }
   }
 
   /// How long replies of the HTTP API go on when the coordinator has ended. A film can be fetched on from where it was.

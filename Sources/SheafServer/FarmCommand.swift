@@ -100,7 +100,9 @@ struct FarmCommand: AsyncParsableCommand {
             "--coordinator", server.address.description, "--cache", folder.path("cache"), "--content-store",
             store.directory, "--exit-with-parent",
           ] + (slots.map { ["--slots", "\($0)"] } ?? []),
-          environment: ((workerToken ?? token).map { ["SHEAF_TOKEN": $0, "SHEAF_TOKEN_FILE": nil] } ?? [:])
+          // A service manager waits for the farm, and not for its worker.
+          environment: ["NOTIFY_SOCKET": nil]
+            .merging((workerToken ?? token).map { ["SHEAF_TOKEN": $0, "SHEAF_TOKEN_FILE": nil] } ?? [:]) { $1 }
             .merging(serving.logFormat.map { ["SHEAF_LOG_FORMAT": $0] } ?? [:]) { $1 })
         let working = Task { try await local.supervise() }
         let failing = Task { () -> CommandFailure? in

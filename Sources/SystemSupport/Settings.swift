@@ -63,7 +63,7 @@ package enum ProcessEnvironment {
 }
 
 /// An option's value: the command line's, else its environment variable's. Both executables read their options here, so
-/// that one rule holds for both (see `docs/operations.md`).
+/// that one rule holds for both (see `docs/operations/options.md`).
 package enum Setting {
   /// Returns the value of an environment variable; nil if it is unset or empty.
   package typealias Environment = (_ variable: String) -> String?

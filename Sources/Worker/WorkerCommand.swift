@@ -72,7 +72,7 @@ struct WorkerCommand: ParsableCommand {
       token is the first line of the token file, or else the value of SHEAF_TOKEN. SIGTERM and SIGINT let running tasks \
       finish; a second one ends the worker at once.
 
-      Exit codes: 0 after SIGTERM or SIGINT, 1 the worker cannot start, 64 wrong command line, 69 the coordinator refuses \
+      Exit codes: 0 after SIGTERM or SIGINT and for want of tasks (--exit-when-idle), 1 the worker cannot start, 64 wrong command line, 69 the coordinator refuses \
       this worker (token, version) or cannot be reached.
       """)
 
@@ -206,6 +206,11 @@ struct WorkerOptions: ParsableArguments {
   var drainSeconds: String?
 
   @Option(
+    help: ArgumentHelp(
+      "End when there has been no task for this long; default: never. [SHEAF_EXIT_WHEN_IDLE]", valueName: "seconds"))
+  var exitWhenIdle: String?
+
+  @Option(
     help: ArgumentHelp("What is logged: debug, info, warning or error. [SHEAF_LOG_LEVEL]", valueName: "level"))
   var logLevel: String?
 
@@ -233,6 +238,8 @@ struct WorkerOptions: ParsableArguments {
     var minimumFree: Int64
     var name: String
     var drainLimit: Duration
+    /// Nil: the worker goes on without tasks.
+    var idleLimit: Duration?
     var logLevel: Logger.Level
     var logFormat: LogFormat
     var exitsWithParent: Bool
@@ -241,9 +248,10 @@ struct WorkerOptions: ParsableArguments {
       // The coordinator of a worker that `sheaf render` started is there at once or never.
       Agent.Settings(
         coordinator: coordinator, token: token, name: name, workerID: WorkerOptions.newID(), build: build,
-        state: AgentState.Settings(slots: slots, drainLimit: drainLimit), taskMemory: taskMemory,
+        state: AgentState.Settings(slots: slots, drainLimit: drainLimit, idleLimit: idleLimit), taskMemory: taskMemory,
         maximumTries: exitsWithParent ? 8 : nil,
-        source: source, disk: DiskWatch(folder: cache, minimum: minimumFree), contentStore: contentStore)
+        source: source, disk: DiskWatch(folder: cache, minimum: minimumFree), contentStore: contentStore,
+        service: ServiceNotification())
     }
   }
 
@@ -264,6 +272,7 @@ struct WorkerOptions: ParsableArguments {
       let cacheBytes = try Setting.bytes(cacheBytes, "--cache-bytes", "SHEAF_CACHE_BYTES")
       let minimumFree = try Setting.bytes(minFree, "--min-free", "SHEAF_MIN_FREE")
       let drain = try Setting.number(drainSeconds, "--drain-seconds", "SHEAF_DRAIN_SECONDS", in: 0...86400)
+      let idle = try Setting.number(exitWhenIdle, "--exit-when-idle", "SHEAF_EXIT_WHEN_IDLE", in: 1...86400)
       return Resolved(
         coordinator: address, token: try Setting.token(file: tokenFile) ?? "",
         slots: slots, taskMemory: Self.taskMemory(taskMemory, slots: slots),
@@ -271,7 +280,7 @@ struct WorkerOptions: ParsableArguments {
         cache: try Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,
         cacheBytes: cacheBytes ?? 10 << 30, minimumFree: minimumFree ?? 512 << 20,
         name: Setting.text(name, "SHEAF_NAME") ?? ProcessEnvironment.hostName,
-        drainLimit: .seconds(drain ?? 8), logLevel: level ?? .info,
+        drainLimit: .seconds(drain ?? 8), idleLimit: idle.map { .seconds($0) }, logLevel: level ?? .info,
         logFormat: try LogFormat(setting: logFormat), exitsWithParent: exitWithParent)
     } catch {
       throw ValidationError("\(error)")

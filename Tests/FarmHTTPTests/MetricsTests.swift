@@ -11,6 +11,11 @@ import Testing
     try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
   }
 
+  private static func guide() throws -> String {
+    let page = folder.deletingLastPathComponent().appendingPathComponent("docs/operations/watch.md")
+    return try String(contentsOf: page, encoding: .utf8)
+  }
+
   /// The names of the series that a scrape has or would have.
   private static func names(in scrape: String) -> Set<String> {
     var names: Set<String> = []
@@ -61,14 +66,13 @@ import Testing
     }
     // Each alert has a test in which it fires, and a line in the guide to which it points.
     let tests = try Self.file("sheaf.rules.test.yml")
-    let guide = try String(
-      contentsOf: Self.folder.deletingLastPathComponent().appendingPathComponent("docs/operations.md"), encoding: .utf8)
+    let guide = try Self.guide()
     let alerts = try Self.file("sheaf.rules.yml").matches(of: /alert: (\w+)/).map { String($0.output.1) }
     try #require(alerts.count >= 10 && Set(alerts).count == alerts.count)
     for alert in alerts {
       #expect(tests.contains("alertname: \(alert)\n        exp_alerts:"), "\(alert) never fires")
       #expect(guide.contains("\n#### \(alert)\n"), "the guide has no \(alert)")
-      #expect(try Self.file("sheaf.rules.yml").contains("docs/operations.md#\(alert.lowercased())\n"), "\(alert)")
+      #expect(try Self.file("sheaf.rules.yml").contains("docs/operations/watch.md#\(alert.lowercased())\n"), "\(alert)")
     }
   }
 
@@ -100,8 +104,7 @@ import Testing
   }
 
   @Test func `the guide has each metric, and no other`() async throws {
-    let guide = try String(
-      contentsOf: Self.folder.deletingLastPathComponent().appendingPathComponent("docs/operations.md"), encoding: .utf8)
+    let guide = try Self.guide()
     let table = try #require(
       guide.components(separatedBy: "\n## Health and metrics\n").last?
         .components(separatedBy: "\n### ").first)

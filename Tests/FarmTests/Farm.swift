@@ -36,8 +36,8 @@ final class Farm: @unchecked Sendable {
 
   /// - Parameters:
   ///   - environments: Variables of each worker, besides those that all have.
-  ///   - recorded: A folder of `Tests/Compatibility`, whose database and content store the farm goes on with. Nil: it
-  ///     is a new one.
+  ///   - recorded: A folder of `Tests/Compatibility`, or of a backup, whose database and content store the farm goes on
+  ///     with. Nil: it is a new one.
   init(
     workers count: Int, slots: Int, mediaRoot: String? = nil, environments: [[String: String]] = [],
     recorded: URL? = nil
@@ -88,14 +88,32 @@ final class Farm: @unchecked Sendable {
     return try JSONDecoder().decode(Status.self, from: JSONCoding.encoder.encode(found))
   }
 
+  /// Makes a part of a backup, while the farm works, for `recorded`.
+  func backUpDatabase(to folder: URL) async throws {
+    _ = try await Command.output(
+      "pg_dump", "--no-owner", "--file", folder.appending(path: "database.sql").path, database)
+  }
+
+  func backUpStore(to folder: URL) async throws {
+    let tar = Command(
+      executable: "tar",
+      arguments: [
+        "--create", "--file", folder.appending(path: "store.tar").path, "--exclude", "store/temporary", "--directory",
+        files.path(""), "store",
+      ])
+    let result = try await tar.run()
+    // The store may change while it is read.
+    guard result.status <= 1 else { throw Command.Failure(description: "\(result.status): \(result.errors)") }
+  }
+
   /// The content store's folder.
   var store: String { files.path("store") }
 
   /// Another coordinator of the farm's database, with this folder as its content store.
-  func serve(store: String) -> Command {
+  func serve(store: String, listen: String = "127.0.0.1:0") -> Command {
     Command(
       executable: Place.products.appendingPathComponent("sheaf").path,
-      arguments: ["serve", "--database", "postgres:///\(database)", "--listen", "127.0.0.1:0", "--store", store])
+      arguments: ["serve", "--database", "postgres:///\(database)", "--listen", listen, "--store", store])
   }
 
   /// The file of the content store that has a digest.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SystemSupport
 
-/// Options and their environment variables (`docs/operations.md`).
+/// Options and their environment variables (`docs/operations/options.md`).
 struct SettingTests {
   private let folder: TemporaryFolder
 

@@ -20,13 +20,14 @@ struct WorkerCommandTests {
     for option in [
       "--coordinator <host:port>", "--slots <n>", "--task-memory <bytes>", "--media-root <dir>", "--cache <dir>",
       "--cache-bytes <bytes>", "--min-free <bytes>", "--name <name>", "--token-file <file>",
-      "--drain-seconds <seconds>", "--log-level <level>", "--log-format <format>", "--version",
+      "--drain-seconds <seconds>", "--exit-when-idle <seconds>", "--log-level <level>", "--log-format <format>",
+      "--version",
     ] {
       #expect(words.contains(" \(option) "), "\(option) \(text)")
     }
     for variable in [
       "COORDINATOR", "SLOTS", "TASK_MEMORY", "MEDIA_ROOT", "CACHE", "CACHE_BYTES", "MIN_FREE", "NAME", "TOKEN_FILE",
-      "DRAIN_SECONDS",
+      "DRAIN_SECONDS", "EXIT_WHEN_IDLE",
       "LOG_LEVEL", "LOG_FORMAT",
     ] {
       #expect(words.contains("[SHEAF_\(variable)]"), "\(text)")
@@ -41,6 +42,7 @@ struct WorkerCommandTests {
     (["--coordinator", "host:port"], "\"host:port\" is not an address"),
     (["--coordinator", "a:1", "--slots", "0"], "--slots is \"0\"; it must be a whole number from 1 to 1024"),
     (["--coordinator", "a:1", "--drain-seconds", "-1"], "drain-seconds"),
+    (["--coordinator", "a:1", "--exit-when-idle", "0"], "--exit-when-idle is \"0\"; it must be a whole number from 1"),
     (["--coordinator", "a:1", "--cache-bytes", "1.5"], "--cache-bytes is \"1.5\"; it must be a number of bytes"),
     (["--coordinator", "a:1", "--task-memory", "much"], "--task-memory is \"much\"; it must be a number of bytes"),
     (["--coordinator", "a:1", "--min-free", "-1"], "min-free"),

@@ -1,4 +1,5 @@
 import Logging
+import Runtime
 import SwiftProtobuf
 import Synchronization
 import Wire
@@ -27,11 +28,15 @@ struct Agent: Sendable {
     var disk: DiskWatch
     /// The folder of the coordinator's content store. Nil: it is not on this machine.
     var contentStore: String?
+    /// Nil: no service manager wants to know.
+    var service: ServiceNotification?
   }
 
   private enum Occurrence: Sendable {
     case connected(CoordinatorConnection, Sheaf_Welcome)
     case event(AgentEvent)
+    /// The service manager is to be sent that events are handled.
+    case watchdog
   }
 
   private let settings: Settings
@@ -66,6 +71,7 @@ struct Agent: Sendable {
       group.addTask { try await connect() }
       group.addTask { await work() }
       group.addTask { try await watchDisk() }
+      if let interval = settings.service?.interval { group.addTask { try await watch(every: interval) } }
       defer { group.cancelAll() }
       do {
         try await group.next()
@@ -89,6 +95,13 @@ struct Agent: Sendable {
       if reason != last { post.yield(.event(.paused(reason))) }
       last = reason
       try await Task.sleep(for: settings.disk.interval)
+    }
+  }
+
+  private func watch(every interval: Duration) async throws {
+    while true {
+      post.yield(.watchdog)
+      try await Task.sleep(for: interval)
     }
   }
 
@@ -127,6 +140,8 @@ struct Agent: Sendable {
     var coordinator: CoordinatorConnection?
     var alarm: (deadline: Duration, task: Task<Void, Never>)?
     defer { alarm?.task.cancel() }
+    // Sets the first alarm.
+    post.yield(.event(.tick))
     for await occurrence in occurrences {
       let event: AgentEvent
       switch occurrence {
@@ -137,8 +152,13 @@ struct Agent: Sendable {
           heartbeat: .milliseconds(Int(max(welcome.heartbeatMilliseconds, 10))),
           lease: .milliseconds(Int(max(welcome.leaseMilliseconds, 100))),
           hang: welcome.hangMilliseconds > 0 ? .milliseconds(Int(welcome.hangMilliseconds)) : nil)
+        settings.service?.isReady()
       case .event(let posted): event = posted
+      case .watchdog:
+        settings.service?.isAlive()
+        continue
       }
+      if event == .drain || event == .stop { settings.service?.isStopping() }
       if event == .tick { alarm = nil }
       let now = clock.now
       log.record(event, at: now)
@@ -189,6 +209,9 @@ struct Agent: Sendable {
       guard let coordinator else { return }
       await executor.upload(run, over: coordinator.exchange)
     case .discard(let run): await executor.discard(run)
+    case .reportIdleness:
+      logger.info("ending: no task for as long as --exit-when-idle says")
+      settings.service?.isStopping()
     case .sendHeartbeat, .sendPublish, .sendFailure, .leave: break
     }
   }

@@ -127,6 +127,8 @@ enum AgentEffect: Sendable, Hashable {
   case upload(RunID)
   /// Release what the run holds, its result included.
   case discard(RunID)
+  /// Log that the worker ends because it has had no task.
+  case reportIdleness
   /// End the agent: nothing is left to do.
   case leave
 }

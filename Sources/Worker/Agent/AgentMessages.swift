@@ -66,7 +66,7 @@ extension AgentEffect {
           if let digest = failure.damagedInput { $0.damagedInput = Data(digest.bytes) }
           if let usage = failure.usage { $0.usage = usage.message }
         })
-    case .disconnect, .start, .kill, .upload, .discard, .leave: nil
+    case .disconnect, .start, .kill, .upload, .discard, .reportIdleness, .leave: nil
     }
   }
 }

@@ -18,6 +18,8 @@ struct AgentState: Sendable {
     var stallLimit: Duration = .seconds(11)
     /// How long running tasks have to finish after `drain`: less than container engines wait before they kill.
     var drainLimit: Duration = .seconds(8)
+    /// A worker that has had no task for this long ends as after `drain`; nil: never.
+    var idleLimit: Duration?
   }
 
   private struct Connection {
@@ -55,9 +57,11 @@ struct AgentState: Sendable {
   private var nextRun = 1
   /// Why no task is taken for now.
   private var paused: String?
+  private var idleness: Idleness
 
   init(_ settings: Settings) {
     self.settings = settings
+    idleness = Idleness(limit: settings.idleLimit)
     hangLimit = settings.hangLimit
   }
 
@@ -77,7 +81,8 @@ struct AgentState: Sendable {
     }
     switch departure {
     case .draining(let until), .leaving(let until): deadlines.append(until)
-    case .gone, nil: break
+    case nil: if let end = idleness.end { deadlines.append(end) }
+    case .gone: return nil
     }
     return deadlines.min()
   }
@@ -89,6 +94,7 @@ struct AgentState: Sendable {
     var effects = respond(to: event, at: now)
     for index in runs.indices { runs[index].lendSlot(after: settings.stallLimit, at: now) }
     effects += startQueued(at: now)
+    effects += endIdle(at: now)
     if let connection, departure == nil, freeSlots > connection.advertisedSlots { effects += heartbeat(at: now) }
     effects += depart(at: now)
     return effects
@@ -100,6 +106,7 @@ struct AgentState: Sendable {
       hangLimit = hang ?? settings.hangLimit
       connection = Connection(
         heartbeat: heartbeat, lease: lease, lastHeartbeat: now, lastHeard: now, advertisedSlots: 0)
+      idleness.connect(at: now)
       return self.heartbeat(at: now) + resume(at: now)
     case .disconnected:
       connection = nil
@@ -361,6 +368,7 @@ struct AgentState: Sendable {
     let gap = now - deadline
     for index in runs.indices { runs[index].lastProgress += gap }
     connection?.lastHeard += gap
+    idleness.allow(gap)
   }
 
   private mutating func tick(at now: Duration) -> [AgentEffect] {
@@ -397,6 +405,12 @@ struct AgentState: Sendable {
       effects += refuse(index, Self.shutdownMessage, at: now)
     }
     return effects + heartbeat(at: now)
+  }
+
+  private mutating func endIdle(at now: Duration) -> [AgentEffect] {
+    idleness.update(hasTasks: !runs.isEmpty, at: now)
+    guard departure == nil, let end = idleness.end, now >= end else { return [] }
+    return [.reportIdleness] + drain(at: now)
   }
 
   /// Ends the agent if it is to leave and has nothing left to wait for.

@@ -8,8 +8,8 @@ struct AgentScript {
   private(set) var state: AgentState
   private var now: Duration = .zero
 
-  init(slots: Int = 2, connected: Bool = true) {
-    state = AgentState(AgentState.Settings(slots: slots))
+  init(slots: Int = 2, connected: Bool = true, idleLimit: Duration? = nil) {
+    state = AgentState(AgentState.Settings(slots: slots, idleLimit: idleLimit))
     if connected { connect(at: 0) }
   }
 
