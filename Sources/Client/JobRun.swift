@@ -229,6 +229,54 @@ package struct JobRun: Sendable {
     return reply.workers.map { WorkerStatus($0) }
   }
 
+  // MARK: Steering
+
+  /// Pauses a job. Throws with exit code 1 if there is no such job, or it has ended.
+  /// - Parameter stopping: Whether what runs is stopped at once.
+  package func pause(_ job: String, stopping: Bool) async throws {
+    try await steer(
+      .pauseJob(
+        .with {
+          $0.job = job
+          $0.now = stopping
+        }), job)
+  }
+
+  /// Takes up a job that is paused or held. Throws as `pause`.
+  package func resume(_ job: String) async throws { try await steer(.resumeJob(.with { $0.job = job }), job) }
+
+  /// Throws as `pause`.
+  package func setPriority(of job: String, to priority: Int32) async throws {
+    try await steer(
+      .setPriority(
+        .with {
+          $0.job = job
+          $0.priority = priority
+        }), job)
+  }
+
+  private func steer(_ message: WireMessage, _ job: String) async throws {
+    guard case .steerReply(let reply) = try await client.request(message) else { throw CoordinatorClient.unexpected }
+    guard let state = JobState(reply.state) else { throw Self.absent(job) }
+    if state.hasEnded { throw CommandFailure(.work, "job \(job) has ended: it is \(state.rawValue)") }
+  }
+
+  /// What each owner has, and may have.
+  package func owners() async throws -> [OwnerReport] {
+    guard case .ownersReply(let reply) = try await client.request(.ownersQuery(.init())) else {
+      throw CoordinatorClient.unexpected
+    }
+    return try reply.reports
+  }
+
+  /// Sets what an owner may have.
+  package func changeOwner(_ owner: String, _ request: OwnerRequest) async throws -> OwnerReport {
+    guard case .ownersReply(let reply) = try await client.request(.changeOwner(Sheaf_ChangeOwner(owner, request))),
+      let report = try reply.reports.first
+    else { throw CoordinatorClient.unexpected }
+    return report
+  }
+
   // MARK: Access
 
   /// Makes a token. The answer has its text.

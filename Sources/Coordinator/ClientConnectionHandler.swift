@@ -127,6 +127,14 @@ actor ClientConnectionHandler {
       return .retryReply(.init(try await farm.retry(JobID(retry.job)), job: retry.job))
     case .deleteJob(let delete):
       return .deleteReply(.init(try await farm.delete(JobID(delete.job)), job: delete.job))
+    case .pauseJob(let pause):
+      return .steerReply(pause.job, try await farm.pause(JobID(pause.job), stopping: pause.now))
+    case .resumeJob(let resume): return .steerReply(resume.job, try await farm.resume(JobID(resume.job)))
+    case .setPriority(let change):
+      return .steerReply(change.job, try await farm.setPriority(of: JobID(change.job), to: change.priority))
+    case .ownersQuery: return .ownersReply(try Sheaf_OwnersReply(try await farm.owners()))
+    case .changeOwner(let change):
+      return .ownersReply(try Sheaf_OwnersReply(try await farm.changeOwner(change.owner, OwnerRequest(change))))
     case .createToken(let message):
       let token = try await farm.createToken(TokenRequest(message))
       return .tokensReply(try Sheaf_TokensReply([token]))
@@ -198,6 +206,16 @@ actor ClientConnectionHandler {
     } catch let error as FarmError {
       throw WireError(error)
     }
+  }
+}
+
+extension WireMessage {
+  fileprivate static func steerReply(_ job: String, _ state: JobState?) -> WireMessage {
+    .steerReply(
+      .with {
+        $0.job = job
+        $0.state = state?.message ?? .unspecified
+      })
   }
 }
 

@@ -60,7 +60,12 @@ package struct FarmService: Sendable {
   /// - Parameter text: The document, if it was read already. Nil: that of the submission.
   package func submit(_ submission: Submission, _ text: SubmittedText? = nil) async throws -> SubmissionReply {
     try require(.submit)
+    try check(priority: submission.priority)
     return try await withStore {
+      for before in submission.schedule.after {
+        let found = try await sees(JobID(before)) ? try await coordinator.store.summary(of: JobID(before)) : nil
+        if found == nil { throw FarmError(.invalid, "there is no job \(before) to come after") }
+      }
       let reply = try await JobSubmission(coordinator, owner: caller.owner).submit(submission, text?.text)
       if let job = reply.job, !reply.isRepeated { try await audit(.jobSubmitted, job, submission.name) }
       return reply
@@ -79,7 +84,7 @@ package struct FarmService: Sendable {
   /// Probes the media of a document and plans it. Nothing is rendered but still pictures.
   package func inspect(_ request: InspectionRequest) async throws -> InspectionReply {
     try require(.submit)
-    return try await withStore { try await Inspection(coordinator).answer(request) }
+    return try await withStore { try await Inspection(coordinator, owner: caller.owner).answer(request) }
   }
 
   // MARK: Jobs
@@ -210,6 +215,10 @@ package struct FarmService: Sendable {
 extension FarmError {
   /// What a client receives when the store could not carry out its request.
   init(_ error: JobStoreError) {
+    if error.code == .full {
+      self.init(.conflict, error.message)
+      return
+    }
     self.init(.unavailable, "the coordinator's job store: \(error)")
   }
 }

@@ -28,6 +28,10 @@ struct JobSubmission: Sendable {
     guard submission.id.utf8.count <= 64, submission.id.utf8.allSatisfy({ (33...126).contains($0) }) else {
       throw FarmError(.invalid, "a submission must be named by 1 to 64 visible ASCII characters, or not at all")
     }
+    guard submission.schedule.after.count <= 100, submission.schedule.after.allSatisfy({ JobID($0).isWellFormed })
+    else {
+      throw FarmError(.invalid, "a job comes after at most 100 jobs, each named by its id")
+    }
     var (request, problems) = try await read(
       submission.document, submission.assets, options: submission.options, output: submission.output, text)
     guard problems.isEmpty else { return SubmissionReply(problems: problems) }
@@ -38,17 +42,20 @@ struct JobSubmission: Sendable {
     }
     let name = String(submission.name.prefix(Self.maximumName))
     let new = JobID(Self.freshName())
-    let id = try await service.store.submit(
-      NewJob(
-        id: new, submission: submission.id.isEmpty ? nil : key(submission.id), name: name, owner: owner,
-        purpose: .render, priority: submission.priority, request: encoded, tasks: tasks))
+    var job = NewJob(
+      id: new, submission: submission.id.isEmpty ? nil : key(submission.id), name: name, owner: owner,
+      purpose: .render, priority: submission.priority, request: encoded, tasks: tasks)
+    let schedule = submission.schedule
+    (job.isPaused, job.after) = (schedule.isPaused, schedule.after.map { JobID($0) })
+    job.hold = schedule.holdUntil.map { max(.zero, $0.since1970 - .seconds(Date.now.timeIntervalSince1970)) }
+    let id = try await service.store.submit(job)
     service.memory.used()
     if id == new {
       service.traces.keep(trace, of: id)
       service.events.emit(
         .jobSubmitted(job: id.description, name: name, files: tasks.count, priority: submission.priority))
     } else if let known = try await service.store.job(id) {
-      guard request.isSame(as: known.request), known.name == name, known.priority == submission.priority else {
+      guard request.isSame(as: known.request), known.name == name else {
         throw FarmError(
           .conflict, "the id \"\(submission.id)\" was used before, for another submission: it made job \(id)")
       }

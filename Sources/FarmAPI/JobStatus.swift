@@ -27,6 +27,12 @@ package struct JobStatus: Sendable, Hashable, Codable {
   @NamedValue package var state: JobState?
   /// Jobs of a higher priority go first.
   package var priority: Int32 = 0
+  /// Whether it waits until it is resumed.
+  package var isPaused = false
+  /// Until when it waits. Nil: it does not wait for a time.
+  package var holdUntil: Timestamp?
+  /// The ids of jobs that are to be done before. Nil: there are none.
+  package var after: [String]?
   package var framesDone = 0
   package var framesTotal = 0
   package var segmentsDone = 0

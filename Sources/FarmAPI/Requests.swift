@@ -40,6 +40,18 @@ package struct AssetSource: Sendable, Hashable {
   }
 }
 
+/// What holds a job up that could go on.
+package struct JobSchedule: Sendable, Hashable, Codable {
+  /// Whether it waits until it is resumed.
+  package var isPaused = false
+  /// Until when it waits. Nil: it does not wait for a time.
+  package var holdUntil: Timestamp?
+  /// The ids of jobs that are to be done before. One that does not exist, or not any more, holds nothing up.
+  package var after: [String] = []
+
+  package init() {}
+}
+
 /// A document that is submitted, and how.
 package struct Submission: Sendable, Hashable, Codable {
   /// The longest document, in bytes.
@@ -52,6 +64,7 @@ package struct Submission: Sendable, Hashable, Codable {
   package var name = ""
   /// Jobs of a higher priority go first.
   package var priority: Int32 = 0
+  package var schedule = JobSchedule()
   package var options = RenderOptions()
   /// The output's path, whose extension selects the container; empty if the document's `export.to` does.
   package var output = ""

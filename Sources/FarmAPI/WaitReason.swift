@@ -24,6 +24,14 @@ package enum WaitReason: String, Sendable, Hashable, Codable, CaseIterable {
   case probing
   /// A worker with a free slot has not taken its tasks yet.
   case grant
+  /// It is paused itself, until somebody resumes it.
+  case pausedJob
+  /// It is held until a time.
+  case held
+  /// A job that is to be done before is not done.
+  case after
+  /// Its owner has as many running tasks as it may have.
+  case quota
   /// One that this version does not know.
   case other
 

@@ -45,6 +45,7 @@ extension Sheaf_Submit {
     name = submission.name
     priority = submission.priority
     options = submission.options
+    schedule = submission.schedule
     output = submission.output
     self.submission = submission.id
   }
@@ -56,6 +57,7 @@ extension Submission {
     name = message.name
     priority = message.priority
     options = message.options
+    schedule = message.schedule
     output = message.output
     id = message.submission
   }

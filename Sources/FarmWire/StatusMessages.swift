@@ -15,6 +15,9 @@ extension Sheaf_JobStatus {
     owner = status.owner ?? ""
     state = status.state?.message ?? .unspecified
     priority = status.priority
+    paused = status.isPaused
+    if let time = status.holdUntil { holdUntil = time.milliseconds }
+    after = status.after ?? []
     framesDone = UInt64(clamping: status.framesDone)
     framesTotal = UInt64(clamping: status.framesTotal)
     segmentsDone = UInt32(clamping: status.segmentsDone)
@@ -60,6 +63,9 @@ extension JobStatus {
     self.init(job: message.job, name: message.name, state: JobState(message.state))
     owner = message.owner.nonEmpty
     priority = message.priority
+    isPaused = message.paused
+    holdUntil = message.hasHoldUntil ? Timestamp(milliseconds: message.holdUntil) : nil
+    after = message.after.isEmpty ? nil : message.after
     framesDone = Int(clamping: message.framesDone)
     framesTotal = Int(clamping: message.framesTotal)
     segmentsDone = Int(message.segmentsDone)

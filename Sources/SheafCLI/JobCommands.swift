@@ -41,6 +41,7 @@ struct SubmitCommand: AsyncParsableCommand {
       "Jobs of a higher priority go first; the default is 0. [SHEAF_PRIORITY]", valueName: "n"))
   var priority: String?
 
+  @OptionGroup var schedule: ScheduleOptions
   @OptionGroup var parameters: ParameterOptions
   @OptionGroup var rows: RowOptions
   @OptionGroup var options: RenderingOptions
@@ -100,6 +101,7 @@ struct SubmitCommand: AsyncParsableCommand {
     let limits = Int64(Int32.min)...Int64(Int32.max)
     let priority = try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0
     let options = try options.value
+    let schedule = try schedule.schedule(now: .now)
     let edit = try EditFile(edit, output: output, values: values)
     try edit.checkOutput(output)
     let file = try output.map { try FilmDestination($0, outputs: edit.document.outputFiles) }
@@ -120,6 +122,7 @@ struct SubmitCommand: AsyncParsableCommand {
       let submit = { @Sendable in
         var submission = Submission(edit, assets, output: named, options: options, priority: Int32(priority))
         submission.name = name
+        submission.schedule = schedule
         return try await client.submit(submission) { progress.report($0) }
       }
       let job = try await edit.locating(submit)

@@ -25,7 +25,8 @@ struct SheafCommand: AsyncParsableCommand {
       SubmitCommand.self,
       StatusCommand.self, LogCommand.self, TopCommand.self,
       WorkersCommand.self, FetchCommand.self, RetryCommand.self, CancelCommand.self, DeleteCommand.self,
-      TokenCommand.self, AuditCommand.self,
+      PauseCommand.self, ResumeCommand.self, PriorityCommand.self, OwnersCommand.self, TokenCommand.self,
+      AuditCommand.self,
     ])
 }
 

@@ -18,7 +18,8 @@ struct StatusCommand: AsyncParsableCommand {
       measuredDone, measuredTotal, running, hasAudio, audioDone, build, shortBuild, submittedAt, endedAt, \
       renderingSince (RFC 3339, UTC), submittedSecondsAgo, elapsedSeconds, renderingSeconds (from the first task of \
       the film to the end), waitsFor, waitReason (noWorker, noStore, noBuild, storage, away, plan, compositors, \
-      memory, paused, noSlot, probing, grant), notices, error, problems (pointer, message), output (digest, bytes), \
+      memory, paused, noSlot, probing, grant, pausedJob, \
+      held, after, quota), owner, isPaused, holdUntil, after, notices, error, problems (pointer, message), output (digest, bytes), \
       warnings (pointer, message), losses (what, where, track, why), damage (of a film that is done: path, track, \
       type, count, places: sourceSeconds, filmSeconds), outputs (of a document with several: file, container, video: \
       codec, width, height, bitRate, quality, audio: codec, sampleRate, channels, bitRate), usage (attempts, total, \

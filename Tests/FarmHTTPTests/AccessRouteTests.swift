@@ -134,4 +134,46 @@ import Testing
       #expect(reply.status == 409 && reply.text.contains("--token-file"))
     }
   }
+
+  @Test func `jobs are paused, resumed and reordered, and owners changed`() async throws {
+    try await TestFarm.run(token: "secret") { farm in
+      try await add("annas", of: "anna", to: farm)
+      let paused = try await farm.request("POST", "/v1/jobs/annas/pause?now=true")
+      #expect(paused.status == 200 && paused.json["isPaused"] as? Bool == true, "\(paused.text)")
+      #expect(try await farm.request("POST", "/v1/jobs/annas/pause?now=yes").status == 400)
+      let resumed = try await farm.request("POST", "/v1/jobs/annas/resume")
+      #expect(resumed.status == 200 && resumed.json["isPaused"] as? Bool == false)
+      func change(_ json: String, as token: String = "secret") async throws -> RawClient.Reply {
+        try await request(farm, "PATCH", "/v1/jobs/annas", as: token, json: json)
+      }
+      #expect(try await change(#"{"priority": 500}"#).json["priority"] as? Int == 500)
+      #expect(try await change(#"{"priority": 2147483648}"#).status == 422)
+      #expect(try await change("{}").status == 422)
+      let token = try await made(farm, "submitter", "anna").token
+      #expect(try await change(#"{"priority": 101}"#, as: token).status == 403)
+      #expect(try await change(#"{"priority": -100}"#, as: token).json["priority"] as? Int == -100)
+      #expect(try await request(farm, "POST", "/v1/jobs/annas/pause", as: token).status == 200)
+      let other = try await made(farm, "submitter", "bert").token
+      #expect(try await request(farm, "POST", "/v1/jobs/annas/resume", as: other).status == 404)
+      let viewer = try await made(farm, "viewer", "carl").token
+      #expect(try await request(farm, "POST", "/v1/jobs/annas/resume", as: viewer).status == 403)
+      _ = try await farm.request("POST", "/v1/jobs/annas/cancel")
+      #expect(try await farm.request("POST", "/v1/jobs/annas/pause").status == 409)
+      #expect(try await farm.request("POST", "/v1/jobs/none/resume").status == 404)
+      let owner = #"{"owner": "anna", "weight": 2.5, "mostRunning": 3, "mostJobs": -1}"#
+      let changed = try await request(farm, "PATCH", "/v1/owners", as: "secret", json: owner)
+      let owners = try #require(changed.json["owners"] as? [[String: Any]])
+      #expect(owners.map { $0["weight"] as? Double } == [2.5] && owners[0]["mostRunning"] as? Int == 3)
+      #expect(owners[0]["mostJobs"] == nil)
+      for wrong in [#"{"owner": "a b"}"#, #"{"owner": "a", "weight": 0}"#, #"{"owner": "a", "mostJobs": -2}"#] {
+        #expect(try await request(farm, "PATCH", "/v1/owners", as: "secret", json: wrong).status == 422, "\(wrong)")
+      }
+      #expect(try await request(farm, "PATCH", "/v1/owners", as: token, json: owner).status == 403)
+      let seen = try await request(farm, "GET", "/v1/owners", as: other).json["owners"] as? [[String: Any]]
+      #expect(seen?.isEmpty == true)
+      let submission = #"{"document": {"sheaf": 1, "tracks": []}, "after": ["nothing"]}"#
+      let reply = try await farm.post("/v1/jobs", submission)
+      #expect(reply.status == 422, "\(reply.text)")
+    }
+  }
 }

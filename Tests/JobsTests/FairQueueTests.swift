@@ -6,8 +6,8 @@ import Testing
 
 /// Whose tasks are granted first.
 @Suite("The fair queue") struct FairQueueTests {
-  /// Tasks that take as long as they cost, on a number of slots: time is virtual, and a slot that is free takes the next
-  /// task at once.
+  /// Tasks that take as long as they cost, on a number of slots: time is virtual, and a slot that is free takes the
+  /// next task at once.
   private struct Simulation {
     struct Owner {
       var weight: Double

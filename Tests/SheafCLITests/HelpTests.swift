@@ -19,6 +19,8 @@ struct HelpTests {
     ("cancel", CancelCommand.self), ("fetch", FetchCommand.self), ("retry", RetryCommand.self),
     ("delete", DeleteCommand.self), ("token", TokenCommand.self), ("token-create", CreateTokenCommand.self),
     ("token-list", ListTokensCommand.self), ("token-revoke", RevokeTokenCommand.self), ("audit", AuditCommand.self),
+    ("pause", PauseCommand.self), ("resume", ResumeCommand.self), ("priority", PriorityCommand.self),
+    ("owners", OwnersCommand.self),
   ]
 
   /// Those of `farm` and `serve` are of `sheaf-server`, which `sheaf serve --help` executes.

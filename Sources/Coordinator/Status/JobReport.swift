@@ -15,6 +15,9 @@ extension JobStatus {
     let job = summary.job
     self.init(job: job.id.description, name: job.name, state: job.state)
     (owner, priority) = (job.owner, job.priority)
+    isPaused = job.isPaused
+    holdUntil = job.heldUntil.map { Timestamp(since1970: $0) }
+    after = job.after.isEmpty ? nil : job.after.map(\.description)
     build = job.build
     shortBuild = build.map(ShortBuild.of)
     self.wait = wait

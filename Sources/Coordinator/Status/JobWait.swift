@@ -9,9 +9,12 @@ extension JobWait {
   /// What a job waits for: pure. Nil if it has ended, or its tasks run.
   /// - Parameters:
   ///   - disk: What `DiskSpace.notice` says.
+  ///   - before: A job that is to be done before it and is not.
+  ///   - mostRunning: How many tasks of its owner may run, if so many run. Nil: another one may run.
   ///   - compositors: The names of the author's own compositors that the job's document uses.
   static func of(
-    _ summary: JobSummary, workers: [WorkerRecord], disk: String?, compositors: [String] = []
+    _ summary: JobSummary, workers: [WorkerRecord], disk: String?, compositors: [String] = [], before: Job? = nil,
+    mostRunning: Int64? = nil
   ) -> JobWait? {
     let job = summary.job
     if job.state.hasEnded { return nil }
@@ -19,6 +22,14 @@ extension JobWait {
     let probes = summary.probes
     let probing = JobWait(.probing, "\(probes.done) of \(probes.total) files probed")
     if runs { return job.state == .probing ? probing : nil }
+    if job.isPaused { return JobWait(.pausedJob, "it is paused; to go on: sheaf resume \(job.id)") }
+    if let time = job.heldUntil, time > job.submittedAt + job.age {
+      return JobWait(.held, "it is held until \(Timestamp(since1970: time)); to go on at once: sheaf resume \(job.id)")
+    }
+    if let before {
+      let state = before.state.hasEnded ? ", which is \(before.state.rawValue)" : ""
+      return JobWait(.after, "it comes after job \(before.id)\(state)")
+    }
     guard !workers.isEmpty else { return noWorker }
     if job.state.isBound, let build = job.build, !workers.contains(where: { $0.build == build }) {
       return JobWait(.noBuild, "no worker of the job's build is connected; it will be planned for another build")
@@ -30,6 +41,9 @@ extension JobWait {
       if let lacking = ConnectedBuilds(workers).lacking(compositors) { return JobWait(.compositors, lacking) }
       return JobWait(
         .plan, "its files are probed and it is to be planned; if this stays, the coordinator's log has the reason")
+    }
+    if let mostRunning {
+      return JobWait(.quota, "its owner has \(mostRunning) running tasks, and may have no more")
     }
     let able = workers.filter { job.state == .probing || $0.build == job.build }
     if let lacking = lackingMemory(summary.memory, able) { return JobWait(.memory, lacking) }

@@ -35,6 +35,7 @@ actor StatusReader {
   /// The names of the author's own compositors by job.
   private var compositors: [JobID: [String]] = [:]
   private var workers: (list: [WorkerRecord], at: Duration)?
+  private var owners: (list: [Owner], at: Duration)?
 
   /// - Parameters:
   ///   - now: Time since any fixed moment.
@@ -158,7 +159,26 @@ actor StatusReader {
     if summary.job.state.hasEnded { return nil }
     return JobWait.of(
       summary, workers: try await connectedWorkers(), disk: await disk(),
-      compositors: try await compositors(of: summary))
+      compositors: try await compositors(of: summary), before: try await unfinished(before: summary.job),
+      mostRunning: try await quota(of: summary))
+  }
+
+  /// The first job that is to be done before one and is not.
+  private func unfinished(before job: Job) async throws(JobStoreError) -> Job? {
+    for id in job.after {
+      if let found = try await store.summary(of: id)?.job, found.state != .done { return found }
+    }
+    return nil
+  }
+
+  /// How many tasks of a job's owner may run, if so many run. Nil: another one may.
+  private func quota(of summary: JobSummary) async throws(JobStoreError) -> Int64? {
+    if summary.running > 0 { return nil }
+    if owners.map({ now() - $0.at >= Self.freshness }) ?? true { owners = (try await store.owners(), now()) }
+    guard let owner = owners?.list.first(where: { $0.owner == summary.job.owner ?? "" }), let most = owner.mostRunning,
+      owner.running >= most
+    else { return nil }
+    return most
   }
 
   /// Those for which a job that is probed may wait.

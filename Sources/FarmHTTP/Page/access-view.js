@@ -1,9 +1,9 @@
 // Who may use the farm, and who has: tokens, and the audit.
 
 import { api } from "./api.js";
-import { confirmAction, showFailure, showToken } from "./dialogs.js";
+import { askNumber, confirmAction, showFailure, showToken } from "./dialogs.js";
 import { element, setHidden, setText } from "./dom.js";
-import { exactTime, localTime } from "./format.js";
+import { count, exactTime, localTime } from "./format.js";
 
 const roles = [
   ["submitter", "Submitter: its owner’s jobs"], ["viewer", "Viewer: sees everything"],
@@ -13,14 +13,15 @@ const roles = [
 const lifetimes = [["", "until it is revoked"], ["86400", "1 day"], ["2592000", "30 days"], ["7776000", "90 days"],
   ["31536000", "1 year"]];
 const actions = [
-  ["", "Everything"], ["refused", "Refusals"], ["tokenCreated,tokenRevoked", "Tokens"],
-  ["jobSubmitted,jobCancelled,jobRetried,jobDeleted", "Jobs"], ["contentUploaded,contentDownloaded", "Content"],
+  ["", "Everything"], ["refused", "Refusals"], ["tokenCreated,tokenRevoked,ownerChanged", "Tokens and owners"],
+  ["jobSubmitted,jobCancelled,jobRetried,jobPaused,jobResumed,jobPriorityChanged,jobDeleted", "Jobs"], ["contentUploaded,contentDownloaded", "Content"],
   ["webhookAdded,webhookChanged,webhookRemoved,webhookSecretChanged,messageSentAgain", "Webhooks"],
 ];
 
 export function showAccess(parent) {
   const view = { isOver: false, next: null };
   const tokens = element("tbody");
+  const owners = element("tbody");
   const audit = element("tbody");
   const noTokens = element("p.empty", { text: "There are no tokens but the farm’s own.", hidden: true });
   const noAudit = element("p.empty", { text: "There is nothing of this.", hidden: true });
@@ -32,6 +33,9 @@ export function showAccess(parent) {
     element("section.panel", { "aria-label": "Tokens" },
       element("div.panel-head", {}, element("h2", { text: "Tokens" }), form),
       scrolled("Table of tokens", table(["Token", "Role", "Owner", "State", "Made", "Description", ""], tokens)), noTokens),
+    element("section.panel", { "aria-label": "Owners" },
+      element("div.panel-head", {}, element("h2", { text: "Owners of jobs" })),
+      scrolled("Table of owners", table(["Owner", "Weight", "Tasks that run", "At most", "Jobs that have not ended", "At most", ""], owners))),
     element("section.panel", { "aria-label": "Audit" },
       element("div.panel-head", {}, element("h2", { text: "Who has done what" }), element("div.tools", {}, which)),
       scrolled("Table of the audit", table(["Time", "Who", "From", "What", "Subject", "Detail"], audit)), noAudit,
@@ -44,6 +48,10 @@ export function showAccess(parent) {
     if (view.isOver) return;
     tokens.replaceChildren(...found.map(token => tokenRow(token, () => readAll())));
     setHidden(noTokens, found.length > 0);
+  };
+  const readOwners = async () => {
+    const found = (await api.owners()).owners;
+    if (!view.isOver) owners.replaceChildren(...found.map(owner => ownerRow(owner, () => readAll())));
   };
   const readAudit = async before => {
     try {
@@ -61,6 +69,7 @@ export function showAccess(parent) {
   const readAll = async () => {
     try {
       await readTokens();
+      await readOwners();
       await readAudit(null);
     } catch (error) {
       refuse(error);
@@ -141,6 +150,31 @@ function tokenRow(token, changed) {
     }
   }
   return row;
+}
+
+/** @param {() => void} changed Called when what the owner may have is another. */
+function ownerRow(owner, changed) {
+  const title = owner.owner === "" ? "whoever has the farm’s own token" : owner.owner;
+  const change = element("button", { type: "button", text: "Weight", "aria-label": `Weight of ${title}`, onclick: async () => {
+    const weight = await askNumber({
+      title: `Weight of ${title}`, label: "Twice the weight is twice as much of the farm", value: owner.weight, step: "any",
+    });
+    if (weight === null) return;
+    try {
+      await api.changeOwner({ owner: owner.owner, weight });
+      changed();
+    } catch (error) {
+      showFailure("The weight was not changed", error);
+    }
+  } });
+  return element("tr", {}, element("th", { scope: "row", text: title }), element("td.number", { text: String(owner.weight) }),
+    element("td.number", { text: count(owner.running) }), element("td.number", { text: limit(owner.mostRunning) }),
+    element("td.number", { text: count(owner.jobs) }), element("td.number", { text: limit(owner.mostJobs) }),
+    element("td", {}, change));
+}
+
+function limit(number) {
+  return number === undefined ? "any" : count(number);
 }
 
 function auditRow(entry) {

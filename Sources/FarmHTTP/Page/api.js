@@ -107,6 +107,11 @@ export const api = {
   tasks: id => getJSON(`${jobPath(id)}/tasks`),
   cancel: id => request(`${jobPath(id)}/cancel`, { method: "POST" }),
   retry: id => request(`${jobPath(id)}/retry`, { method: "POST" }),
+  pause: id => request(`${jobPath(id)}/pause`, { method: "POST" }),
+  resume: id => request(`${jobPath(id)}/resume`, { method: "POST" }),
+  setPriority: async (id, priority) => request(jobPath(id), {
+    method: "PATCH", body: JSON.stringify({ priority }), headers: { "Content-Type": "application/json" },
+  }),
   remove: id => request(jobPath(id), { method: "DELETE" }),
   removeAll: states => postJSON("/v1/jobs/delete", { states }),
   /** A page of jobs, newest first. @param {string} name A part of their names. */
@@ -122,6 +127,10 @@ export const api = {
     (await request(`${jobPath(id)}/stills?time=${frame}f&width=${width}&quality=80`, { signal })).blob(),
   check: (inspection, signal) => postJSON("/v1/check", inspection, { signal }),
   missing: contents => postJSON("/v1/content/missing", { contents }),
+  owners: () => getJSON("/v1/owners"),
+  changeOwner: async change => request("/v1/owners", {
+    method: "PATCH", body: JSON.stringify(change), headers: { "Content-Type": "application/json" },
+  }),
   tokens: () => getJSON("/v1/tokens"),
   createToken: request => postJSON("/v1/tokens", request),
   revokeToken: id => request(`/v1/tokens/${encodeURIComponent(id)}`, { method: "DELETE" }),

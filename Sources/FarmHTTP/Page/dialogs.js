@@ -51,6 +51,26 @@ export function askToken(wasWrong) {
   });
 }
 
+/** Asks for a number. Resolves to null if it is not given. */
+export function askNumber({ title, label, value, step = 1 }) {
+  return new Promise(resolve => {
+    const dialog = element("dialog", { "aria-labelledby": "dialog-title" });
+    const field = element("input", { type: "number", id: "number", step, required: true, value, autofocus: true });
+    const form = element("form", { method: "dialog" },
+      element("h2", { id: "dialog-title", text: title }), element("label", { for: "number", text: label }), field,
+      element("div.actions", {},
+        element("button", { type: "button", text: "Keep it as it is", onclick: () => dialog.close() }),
+        element("button.primary", { type: "submit", text: "Change" })));
+    form.addEventListener("submit", event => {
+      event.preventDefault();
+      dialog.close(field.value);
+    });
+    dialog.append(form);
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "" ? null : Number(dialog.returnValue)));
+    open(dialog);
+  });
+}
+
 /** Shows a new token, which is not shown again. Resolves when it was read. */
 export function showToken(made) {
   return new Promise(resolve => {

@@ -170,6 +170,9 @@ function tell(event) {
       return [`planned: ${counted(event.tasks ?? 0, "task")}${event.cached ? `, ${event.cached} known` : ""}`, false];
     case "jobReplanned": return [`planned again${because}`, true];
     case "jobRetried": return ["retried", false];
+    case "jobPaused": return ["paused", false];
+    case "jobResumed": return ["resumed", false];
+    case "jobPriorityChanged": return [`has ${event.reason ?? "another priority"}`, false];
     case "jobEnded": return [`${event.state}${because}`, event.state === "failed"];
     case "jobDeleted": return ["deleted", false];
     case "taskFailed":

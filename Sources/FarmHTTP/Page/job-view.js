@@ -1,7 +1,7 @@
 // One job: how far it is, its film by segments, what is wrong, and what can be done with it.
 
 import { api } from "./api.js";
-import { confirmAction, showFailure } from "./dialogs.js";
+import { askNumber, confirmAction, showFailure } from "./dialogs.js";
 import { element, reconcile, setHidden, setText } from "./dom.js";
 import { phase, progress, remaining, roughly } from "./estimate.js";
 import { makeFindings } from "./findings.js";
@@ -182,11 +182,17 @@ function factsOf(job, id) {
     { name: "Submitted", value: localTime(job.submittedAt), title: exactTime(job.submittedAt) },
     { name: isOpen(job) ? "Since then" : "Took", value: duration(job.elapsedSeconds + since) },
     { name: "Priority", value: String(job.priority) },
+    ...job.owner ? [{ name: "Owner", value: job.owner }] : [],
     { name: "Job", value: id },
   ];
   if (job.output) facts.splice(3, 0, { name: "Size", value: bytes(job.output.bytes), title: `SHA-256 ${job.output.digest}` });
   if (job.shortBuild) facts.push({ name: "Build", value: job.shortBuild, title: job.build });
   return facts;
+}
+
+/** Whether a job waits until somebody resumes it, or until a time. */
+function mayBeResumed(job) {
+  return Boolean(job?.isPaused) || Boolean(job?.holdUntil) && Date.parse(job.holdUntil) > Date.now();
 }
 
 function makeActions(id) {
@@ -206,6 +212,16 @@ function makeActions(id) {
     if (!await confirmAction({ title: `Cancel ${name}?`, text, action: "Cancel the job" })) return;
     await run("The job was not cancelled", () => api.cancel(id));
   });
+  const pause = element("button", { type: "button", onclick: () => {
+    const isHeld = mayBeResumed(farm.jobs.get(id));
+    return isHeld ? run("The job was not resumed", () => api.resume(id)) : run("The job was not paused", () => api.pause(id));
+  } });
+  const priority = element("button", { type: "button", text: "Priority", onclick: async () => {
+    const number = await askNumber({
+      title: "Priority of the job", label: "Jobs of a higher priority go first", value: farm.jobs.get(id)?.priority ?? 0,
+    });
+    if (number !== null) await run("The priority was not changed", () => api.setPriority(id, number));
+  } });
   const retry = element("button", { type: "button", text: "Retry", onclick: () => run("The job was not retried", () => api.retry(id)) });
   const remove = element("button", { type: "button", text: "Delete" });
   remove.addEventListener("click", async () => {
@@ -220,10 +236,13 @@ function makeActions(id) {
   });
   const timeline = element("a.button", { href: `#/?job=${encodeURIComponent(id)}`, text: "Critical path" });
   return {
-    node: element("div.actions", {}, timeline, tell, cancel, retry, remove),
+    node: element("div.actions", {}, timeline, tell, pause, priority, cancel, retry, remove),
     update(job) {
       setHidden(tell, !isOpen(job) || !canNotify());
       setHidden(cancel, !isOpen(job));
+      setHidden(pause, !isOpen(job));
+      setText(pause, mayBeResumed(job) ? "Resume" : "Pause");
+      setHidden(priority, !isOpen(job));
       setHidden(retry, job.state !== "failed" && job.state !== "cancelled");
       setHidden(remove, isOpen(job));
     },

@@ -63,7 +63,9 @@ extension [AssetBody]? {
 
 /// The body of a submission.
 struct SubmissionBody: RequestBody {
-  static let keys = ["document", "parameters", "assets", "name", "priority", "output", "sound"] + RenderOptions.keys
+  static let keys =
+    ["document", "parameters", "assets", "name", "priority", "isPaused", "holdUntil", "after", "output", "sound"]
+    + RenderOptions.keys
 
   /// The sound of the document alone.
   struct Sound: Decodable, Sendable {
@@ -74,17 +76,25 @@ struct SubmissionBody: RequestBody {
   var assets: [AssetBody]?
   var name: String?
   var priority: Int?
+  var isPaused: Bool?
+  var holdUntil: String?
+  var after: [String]?
   var output: String?
   var sound: Sound?
   var options: RenderOptions
 
-  private enum CodingKeys: String, CodingKey { case assets, name, priority, output, sound }
+  private enum CodingKeys: String, CodingKey {
+    case assets, name, priority, isPaused, holdUntil, after, output, sound
+  }
 
   init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: CodingKeys.self)
     assets = try members.decodeIfPresent([AssetBody].self, forKey: .assets)
     name = try members.decodeIfPresent(String.self, forKey: .name)
     priority = try members.decodeIfPresent(Int.self, forKey: .priority)
+    isPaused = try members.decodeIfPresent(Bool.self, forKey: .isPaused)
+    holdUntil = try members.decodeIfPresent(String.self, forKey: .holdUntil)
+    after = try members.decodeIfPresent([String].self, forKey: .after)
     output = try members.decodeIfPresent(String.self, forKey: .output)
     sound = try members.decodeIfPresent(Sound.self, forKey: .sound)
     options = try RenderOptions(membersOf: decoder)
@@ -108,14 +118,31 @@ extension RenderOptions {
 }
 
 extension SubmissionBody {
+  /// Throws `.invalid` if a time or a job is none.
+  var schedule: JobSchedule {
+    get throws(ProblemDetails) {
+      var schedule = JobSchedule()
+      schedule.isPaused = isPaused ?? false
+      schedule.after = after ?? []
+      guard let holdUntil else { return schedule }
+      guard let time = Timestamp(holdUntil) else {
+        throw AssetBody.wrong("/holdUntil", "\"\(holdUntil.prefix(64))\" is not \(Timestamp.form)")
+      }
+      schedule.holdUntil = time
+      return schedule
+    }
+  }
+
   /// Throws `.invalid` if the body has one that no job has.
   var jobPriority: Int32 {
-    get throws(ProblemDetails) {
-      guard let number = Int32(exactly: priority ?? 0) else {
-        throw AssetBody.wrong("/priority", "a priority is a number from \(Int32.min) to \(Int32.max)")
-      }
-      return number
+    get throws(ProblemDetails) { try Self.priority(priority ?? 0) }
+  }
+
+  static func priority(_ number: Int) throws(ProblemDetails) -> Int32 {
+    guard let number = Int32(exactly: number) else {
+      throw AssetBody.wrong("/priority", "a priority is a number from \(Int32.min) to \(Int32.max)")
     }
+    return number
   }
 }
 

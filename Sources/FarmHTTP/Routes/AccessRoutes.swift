@@ -5,7 +5,7 @@ import FarmModel
 import HTTPTypes
 import HummingbirdCore
 
-/// Tokens and the audit.
+/// Tokens, owners and the audit.
 struct AccessRoutes: Sendable {
   private let bodies: BodyReader
 
@@ -33,12 +33,23 @@ struct AccessRoutes: Sendable {
         }
         return Response(json: token)
       },
+      Route(.get, "/v1/owners") { try await Response(json: OwnerList(owners: $0.farm.owners())) },
+      Route(.patch, "/v1/owners") { call in
+        try await bodies.run(call, as: OwnerBody.self, limit: BodyReader.longestPlainBody) { body in
+          let changed = try await call.farm.changeOwner(body.value.owner, body.value.request)
+          return Response(json: OwnerList(owners: changed))
+        }
+      },
       Route(.get, "/v1/audit", query: ["before", "limit", "owner", "subject", "action"]) { try await audit($0) },
     ]
   }
 
   private struct TokenList: Encodable {
     var tokens: [TokenReport]
+  }
+
+  private struct OwnerList: Encodable {
+    var owners: [OwnerReport]
   }
 
   /// Who asks.
@@ -70,6 +81,21 @@ struct AccessRoutes: Sendable {
     let found = try await call.farm.audit(request)
     let shown = Array(found.prefix(limit))
     return Response(json: Page(entries: shown, next: found.count > limit ? shown.last.map { "\($0.number)" } : nil))
+  }
+}
+
+private struct OwnerBody: RequestBody {
+  static let keys = ["owner", "weight", "mostRunning", "mostJobs"]
+
+  var owner: String
+  var weight: Double?
+  var mostRunning: Int64?
+  var mostJobs: Int64?
+
+  var request: OwnerRequest {
+    var request = OwnerRequest()
+    (request.weight, request.mostRunning, request.mostJobs) = (weight, mostRunning, mostJobs)
+    return request
   }
 }
 

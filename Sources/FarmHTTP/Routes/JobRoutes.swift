@@ -43,6 +43,24 @@ struct JobRoutes: Sendable {
         try await call.farm.retryOne(call.job)
         return try await Response(json: status(call, withTasks: false))
       },
+      Route(.post, "/v1/jobs/{job}/pause", query: ["now"]) { call in
+        let stops = try call.query.text("now") ?? "false"
+        guard ["true", "false"].contains(stops) else {
+          throw ProblemDetails(.badRequest, "now is true or false, not \"\(stops.prefix(64))\"")
+        }
+        try Self.requireOpen(call.job, try await call.farm.pause(call.job, stopping: stops == "true"))
+        return try await Response(json: status(call, withTasks: false))
+      },
+      Route(.post, "/v1/jobs/{job}/resume") { call in
+        try Self.requireOpen(call.job, try await call.farm.resume(call.job))
+        return try await Response(json: status(call, withTasks: false))
+      },
+      Route(.patch, "/v1/jobs/{job}") { call in
+        try await bodies.run(call, as: JobChange.self, limit: BodyReader.longestPlainBody) { body in
+          try Self.requireOpen(call.job, try await call.farm.setPriority(of: call.job, to: try body.value.number))
+          return try await Response(json: status(call, withTasks: false))
+        }
+      },
       Route(.delete, "/v1/jobs/{job}") { call in
         try await call.farm.deleteOne(call.job)
         return Response(status: .noContent)
@@ -52,6 +70,24 @@ struct JobRoutes: Sendable {
 
   private struct TaskList: Encodable {
     var tasks: [TaskStatus]
+  }
+
+  /// What is changed of a job.
+  private struct JobChange: RequestBody {
+    static let keys = ["priority"]
+
+    var priority: Int
+
+    /// Throws `.invalid` if no job has it.
+    var number: Int32 {
+      get throws(ProblemDetails) { try SubmissionBody.priority(priority) }
+    }
+  }
+
+  /// - Parameter state: Of a job that was to be changed. Nil: there is none.
+  private static func requireOpen(_ job: JobID, _ state: JobState?) throws(ProblemDetails) {
+    guard let state else { throw absent(job) }
+    if state.hasEnded { throw ProblemDetails(.conflict, "job \(job) has ended: it is \(state.rawValue)") }
   }
 
   // MARK: Making
@@ -76,6 +112,7 @@ struct JobRoutes: Sendable {
       var submission = Submission(document: Data(document), assets: assets)
       submission.name = body.value.name ?? ""
       submission.priority = try body.value.jobPriority
+      submission.schedule = try body.value.schedule
       submission.options = body.value.options
       submission.output = output
       submission.id = id

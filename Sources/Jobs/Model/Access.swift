@@ -35,10 +35,10 @@ package struct AccessToken: Sendable, Hashable {
 /// What somebody has done or was refused.
 package struct AuditEntry: Sendable, Hashable {
   package enum Action: String, Sendable, Hashable, CaseIterable {
-    case jobSubmitted, jobCancelled, jobRetried, jobDeleted
+    case jobSubmitted, jobCancelled, jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobDeleted
     case contentUploaded, contentDownloaded
     case webhookAdded, webhookChanged, webhookRemoved, webhookSecretChanged, messageSentAgain
-    case tokenCreated, tokenRevoked
+    case tokenCreated, tokenRevoked, ownerChanged
     /// It had no token that is valid, or none that allows what it asked for.
     case refused
   }

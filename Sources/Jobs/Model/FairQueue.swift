@@ -40,9 +40,9 @@ struct FairCharge: Sendable, Hashable {
 }
 
 /// In which order the first tasks of jobs are granted. Both stores grant by this rule, which is start-time fair queuing
-/// (Goyal, Vin, Cheng: IEEE/ACM Transactions on Networking, 1997) at two levels: of the jobs of the highest priority, an
-/// owner is served whose next grant would begin first, and of its jobs that of which the same is true. So over any time
-/// those who always have tasks get costs in proportion to their weights, each but for about one task's cost.
+/// (Goyal, Vin and Cheng, IEEE/ACM Transactions on Networking, 1997) at two levels. Of the jobs of the highest priority
+/// an owner is served whose next grant would begin first, and of its jobs that of which the same is true. So over any
+/// time those who always have tasks get costs in proportion to their weights, each but for about one task's cost.
 struct FairQueue: Sendable {
   /// Of how many jobs the tasks are interleaved. The tasks of further jobs follow, job by job.
   static let width = 64

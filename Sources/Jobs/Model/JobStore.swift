@@ -144,22 +144,22 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering {
   /// worker is listed as often as it has free slots.
   ///
   /// The tasks are taken in this order: of the jobs of the highest priority by `FairQueue`, which shares the farm
-  /// between their owners and then between the jobs of each; within a job the highest cost first, then by
-  /// ordinal. No task is taken of a job that is paused, is held until a time that has not come, or comes after jobs
-  /// that are not done. Each goes to the first slot that is left and whose worker may have it. Excluded are tasks that are
-  /// backing off, and the tasks of jobs that are bound to another build; a probe task goes to any build. A worker may
-  /// not have a task of which an attempt on it was counted, until `LeasePolicy.exclusion` after the task's back-off, so
-  /// that another worker may take it first. Each grant raises the task's epoch by one.
+  /// between their owners and then between the jobs of each; within a job the highest cost first, then by ordinal. No
+  /// task is taken of a job that is paused, is held until a time that has not come, or comes after jobs that are not
+  /// done. Each goes to the first slot that is left and whose worker may have it. Excluded are tasks that are backing
+  /// off, and the tasks of jobs that are bound to another build; a probe task goes to any build. A worker may not have
+  /// a task of which an attempt on it was counted, until `LeasePolicy.exclusion` after the task's back-off, so that
+  /// another worker may take it first. Each grant raises the task's epoch by one.
   ///
   /// Slots that are left then get backup leases, of running tasks of which another worker holds the only lease:
   /// - tasks whose holder is away (`HeldLease.isAway`);
   /// - slow video tasks: the lease is older than `LeasePolicy.slowness` times the median time of the job's rendered
   ///   video tasks, by cost, and at least `LeasePolicy.shortestSlow` old.
   ///
-  /// They are taken in this order: jobs by priority then age, within a job the lease that was granted first, then by ordinal. Each
-  /// goes to the first slot that is left, whose worker does not hold the task and had no counted attempt at it. A task
-  /// that is backing off gets no backup lease. A task has at most two leases, never two of one worker. Each lease is
-  /// renewed, ended and lost by itself; a task that has lost its last lease is `ready` again.
+  /// They are taken in this order: jobs by priority then age, within a job the lease that was granted first, then by
+  /// ordinal. Each goes to the first slot that is left, whose worker does not hold the task and had no counted attempt
+  /// at it. A task that is backing off gets no backup lease. A task has at most two leases, never two of one worker.
+  /// Each lease is renewed, ended and lost by itself; a task that has lost its last lease is `ready` again.
   ///
   /// - Returns: The grants, ready tasks first, in the order in which the tasks were taken.
   func claim(build: String, slots: [Holder]) async throws(JobStoreError) -> [Grant]

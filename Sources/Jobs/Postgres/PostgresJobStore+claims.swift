@@ -195,6 +195,8 @@ private struct FairClaim: Sendable {
       _ = try connection.run(.commit)
       return ([], left, isComplete)
     }
+    let owed = queue.ownerCharges.sorted { $0.key < $1.key }
+    let served = queue.jobCharges.sorted { $0.key < $1.key }
     let granted = try connection.pipeline([
       (
         .grantReady,
@@ -203,8 +205,8 @@ private struct FairClaim: Sendable {
           .texts(matches.map(\.holder.worker.description)), .longs(matches.map(\.holder.session.number)),
           .flag(false), .long(policy.lease.microseconds),
         ]
-      ), charge(.chargeOwners, queue.ownerCharges.sorted { $0.key < $1.key }.map { (.text($0.key), $0.value) }),
-      charge(.chargeJobs, queue.jobCharges.sorted { $0.key < $1.key }.map { (.long($0.key), $0.value) }), (.commit, []),
+      ), charge(.chargeOwners, .texts(owed.map(\.key)), owed.map(\.value)),
+      charge(.chargeJobs, .longs(served.map(\.key)), served.map(\.value)), (.commit, []),
     ])[0]
     let holders = matches.map(\.holder)
     let grants = try granted.map { (fields) throws(JobStoreError) in try fields.grant(to: holders) }
@@ -243,13 +245,8 @@ private struct FairClaim: Sendable {
     return Dictionary(grouping: found, by: \.job).map { ($0.key, $0.value.map(\.candidate)) }
   }
 
-  private func charge(_ statement: Statement, _ charges: [(key: Parameter, charge: FairCharge)]) -> Call {
-    let charge = charges.map(\.charge)
-    var keys: Parameter = .texts([])
-    let numbers = charges.compactMap { if case .long(let number) = $0.key { number } else { nil } }
-    let names = charges.compactMap { if case .text(let name) = $0.key { name } else { nil } }
-    keys = numbers.isEmpty ? .texts(names) : .longs(numbers)
-    return (statement, [keys, .doubles(charge.map(\.base)), .doubles(charge.map(\.before)), .doubles(charge.map(\.total))])
+  private func charge(_ statement: Statement, _ keys: Parameter, _ charges: [FairCharge]) -> Call {
+    (statement, [keys, .doubles(charges.map(\.base)), .doubles(charges.map(\.before)), .doubles(charges.map(\.total))])
   }
 }
 
@@ -482,7 +479,8 @@ extension Statement {
 
   /// Grants tasks that this transaction has locked. A job that has ended, or is being ended or planned, is passed over.
   static let grant = grant(
-    "grant", of: "SELECT * FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS chosen (job, ordinal, worker, session, place)")
+    "grant",
+    of: "SELECT * FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS chosen (job, ordinal, worker, session, place)")
 
   /// The same of ready tasks, which it locks. What another transaction has locked is passed over.
   static let grantReady = grant(

@@ -546,6 +546,46 @@ package nonisolated struct Sheaf_Frame: Sendable {
     set {message = .auditQuery(newValue)}
   }
 
+  package var pauseJob: Sheaf_PauseJob {
+    get {
+      if case .pauseJob(let v)? = message {return v}
+      return Sheaf_PauseJob()
+    }
+    set {message = .pauseJob(newValue)}
+  }
+
+  package var resumeJob: Sheaf_ResumeJob {
+    get {
+      if case .resumeJob(let v)? = message {return v}
+      return Sheaf_ResumeJob()
+    }
+    set {message = .resumeJob(newValue)}
+  }
+
+  package var setPriority: Sheaf_SetPriority {
+    get {
+      if case .setPriority(let v)? = message {return v}
+      return Sheaf_SetPriority()
+    }
+    set {message = .setPriority(newValue)}
+  }
+
+  package var ownersQuery: Sheaf_OwnersQuery {
+    get {
+      if case .ownersQuery(let v)? = message {return v}
+      return Sheaf_OwnersQuery()
+    }
+    set {message = .ownersQuery(newValue)}
+  }
+
+  package var changeOwner: Sheaf_ChangeOwner {
+    get {
+      if case .changeOwner(let v)? = message {return v}
+      return Sheaf_ChangeOwner()
+    }
+    set {message = .changeOwner(newValue)}
+  }
+
   /// Coordinator to client.
   package var findMissingReply: Sheaf_FindMissingReply {
     get {
@@ -627,6 +667,22 @@ package nonisolated struct Sheaf_Frame: Sendable {
     set {message = .auditReply(newValue)}
   }
 
+  package var steerReply: Sheaf_SteerReply {
+    get {
+      if case .steerReply(let v)? = message {return v}
+      return Sheaf_SteerReply()
+    }
+    set {message = .steerReply(newValue)}
+  }
+
+  package var ownersReply: Sheaf_OwnersReply {
+    get {
+      if case .ownersReply(let v)? = message {return v}
+      return Sheaf_OwnersReply()
+    }
+    set {message = .ownersReply(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_Message: Equatable, Sendable {
@@ -665,6 +721,11 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case tokensQuery(Sheaf_TokensQuery)
     case revokeToken(Sheaf_RevokeToken)
     case auditQuery(Sheaf_AuditQuery)
+    case pauseJob(Sheaf_PauseJob)
+    case resumeJob(Sheaf_ResumeJob)
+    case setPriority(Sheaf_SetPriority)
+    case ownersQuery(Sheaf_OwnersQuery)
+    case changeOwner(Sheaf_ChangeOwner)
     /// Coordinator to client.
     case findMissingReply(Sheaf_FindMissingReply)
     case submitReply(Sheaf_SubmitReply)
@@ -676,6 +737,8 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case deleteReply(Sheaf_DeleteReply)
     case tokensReply(Sheaf_TokensReply)
     case auditReply(Sheaf_AuditReply)
+    case steerReply(Sheaf_SteerReply)
+    case ownersReply(Sheaf_OwnersReply)
 
   }
 
@@ -1381,9 +1444,27 @@ package nonisolated struct Sheaf_Submit: Sendable {
   /// Whether a warning about the document fails the job, before anything is rendered.
   package var strict: Bool = false
 
+  /// Whether the job waits until it is resumed.
+  package var paused: Bool = false
+
+  /// Until when the job waits, in milliseconds since 1970.
+  package var holdUntilMilliseconds: Int64 {
+    get {_holdUntilMilliseconds ?? 0}
+    set {_holdUntilMilliseconds = newValue}
+  }
+  /// Returns true if `holdUntilMilliseconds` has been explicitly set.
+  package var hasHoldUntilMilliseconds: Bool {self._holdUntilMilliseconds != nil}
+  /// Clears the value of `holdUntilMilliseconds`. Subsequent reads from it will return its default value.
+  package mutating func clearHoldUntilMilliseconds() {self._holdUntilMilliseconds = nil}
+
+  /// Jobs that are to be done before.
+  package var after: [String] = []
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+
+  fileprivate var _holdUntilMilliseconds: Int64? = nil
 }
 
 package nonisolated struct Sheaf_SubmitReply: Sendable {
@@ -1616,6 +1697,28 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
   package var owner: String {
     get {_storage._owner}
     set {_uniqueStorage()._owner = newValue}
+  }
+
+  /// Whether it waits until it is resumed.
+  package var paused: Bool {
+    get {_storage._paused}
+    set {_uniqueStorage()._paused = newValue}
+  }
+
+  /// Until when it waits, in milliseconds since 1970.
+  package var holdUntil: Int64 {
+    get {_storage._holdUntil ?? 0}
+    set {_uniqueStorage()._holdUntil = newValue}
+  }
+  /// Returns true if `holdUntil` has been explicitly set.
+  package var hasHoldUntil: Bool {_storage._holdUntil != nil}
+  /// Clears the value of `holdUntil`. Subsequent reads from it will return its default value.
+  package mutating func clearHoldUntil() {_uniqueStorage()._holdUntil = nil}
+
+  /// Jobs that are to be done before.
+  package var after: [String] {
+    get {_storage._after}
+    set {_uniqueStorage()._after = newValue}
   }
 
   /// The build that the job is bound to; empty until it is planned.
@@ -2321,6 +2424,131 @@ package nonisolated struct Sheaf_AuditReply: Sendable {
   package init() {}
 }
 
+/// Answered with a steer_reply, as the next two.
+package nonisolated struct Sheaf_PauseJob: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: String = String()
+
+  /// Whether what runs is stopped at once. Otherwise it goes on to its end.
+  package var now: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_ResumeJob: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_SetPriority: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: String = String()
+
+  package var priority: Int32 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_SteerReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: String = String()
+
+  /// The job's state; unspecified if there is no such job. One that has ended is not changed.
+  package var state: Sheaf_JobState = .unspecified
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// Answered with an owners_reply, as the next.
+package nonisolated struct Sheaf_OwnersQuery: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_ChangeOwner: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var owner: String = String()
+
+  /// What is not there stays as it is. A number of -1: any number.
+  package var weight: Double {
+    get {_weight ?? 0}
+    set {_weight = newValue}
+  }
+  /// Returns true if `weight` has been explicitly set.
+  package var hasWeight: Bool {self._weight != nil}
+  /// Clears the value of `weight`. Subsequent reads from it will return its default value.
+  package mutating func clearWeight() {self._weight = nil}
+
+  package var mostRunning: Int64 {
+    get {_mostRunning ?? 0}
+    set {_mostRunning = newValue}
+  }
+  /// Returns true if `mostRunning` has been explicitly set.
+  package var hasMostRunning: Bool {self._mostRunning != nil}
+  /// Clears the value of `mostRunning`. Subsequent reads from it will return its default value.
+  package mutating func clearMostRunning() {self._mostRunning = nil}
+
+  package var mostOpen: Int64 {
+    get {_mostOpen ?? 0}
+    set {_mostOpen = newValue}
+  }
+  /// Returns true if `mostOpen` has been explicitly set.
+  package var hasMostOpen: Bool {self._mostOpen != nil}
+  /// Clears the value of `mostOpen`. Subsequent reads from it will return its default value.
+  package mutating func clearMostOpen() {self._mostOpen = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _weight: Double? = nil
+  fileprivate var _mostRunning: Int64? = nil
+  fileprivate var _mostOpen: Int64? = nil
+}
+
+package nonisolated struct Sheaf_OwnersReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// An array of `OwnerReport`, as JSON.
+  package var owners: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 package nonisolated struct Sheaf_WorkersQuery: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -2455,7 +2683,7 @@ nonisolated extension Sheaf_AttemptEnd: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Frame"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{2}\u{2}checksum\0\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{3}retry_job\0\u{3}delete_job\0\u{1}fetched\0\u{3}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0\u{3}retry_reply\0\u{3}delete_reply\0\u{4}\u{3}create_token\0\u{3}tokens_query\0\u{3}revoke_token\0\u{3}audit_query\0\u{4}\u{7}tokens_reply\0\u{3}audit_reply\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{2}\u{2}checksum\0\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{3}retry_job\0\u{3}delete_job\0\u{1}fetched\0\u{3}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0\u{3}retry_reply\0\u{3}delete_reply\0\u{4}\u{3}create_token\0\u{3}tokens_query\0\u{3}revoke_token\0\u{3}audit_query\0\u{3}pause_job\0\u{3}resume_job\0\u{3}set_priority\0\u{3}owners_query\0\u{3}change_owner\0\u{4}\u{2}tokens_reply\0\u{3}audit_reply\0\u{3}steer_reply\0\u{3}owners_reply\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2945,6 +3173,71 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
           self.message = .auditQuery(v)
         }
       }()
+      case 54: try {
+        var v: Sheaf_PauseJob?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .pauseJob(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .pauseJob(v)
+        }
+      }()
+      case 55: try {
+        var v: Sheaf_ResumeJob?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .resumeJob(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .resumeJob(v)
+        }
+      }()
+      case 56: try {
+        var v: Sheaf_SetPriority?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .setPriority(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .setPriority(v)
+        }
+      }()
+      case 57: try {
+        var v: Sheaf_OwnersQuery?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .ownersQuery(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .ownersQuery(v)
+        }
+      }()
+      case 58: try {
+        var v: Sheaf_ChangeOwner?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .changeOwner(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .changeOwner(v)
+        }
+      }()
       case 60: try {
         var v: Sheaf_TokensReply?
         var hadOneofValue = false
@@ -2969,6 +3262,32 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
         if let v = v {
           if hadOneofValue {try decoder.handleConflictingOneOf()}
           self.message = .auditReply(v)
+        }
+      }()
+      case 62: try {
+        var v: Sheaf_SteerReply?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .steerReply(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .steerReply(v)
+        }
+      }()
+      case 63: try {
+        var v: Sheaf_OwnersReply?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .ownersReply(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .ownersReply(v)
         }
       }()
       default: break
@@ -3136,6 +3455,26 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
       guard case .auditQuery(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 53)
     }()
+    case .pauseJob?: try {
+      guard case .pauseJob(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 54)
+    }()
+    case .resumeJob?: try {
+      guard case .resumeJob(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 55)
+    }()
+    case .setPriority?: try {
+      guard case .setPriority(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 56)
+    }()
+    case .ownersQuery?: try {
+      guard case .ownersQuery(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 57)
+    }()
+    case .changeOwner?: try {
+      guard case .changeOwner(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 58)
+    }()
     case .tokensReply?: try {
       guard case .tokensReply(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 60)
@@ -3143,6 +3482,14 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
     case .auditReply?: try {
       guard case .auditReply(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 61)
+    }()
+    case .steerReply?: try {
+      guard case .steerReply(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 62)
+    }()
+    case .ownersReply?: try {
+      guard case .ownersReply(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 63)
     }()
     default: break
     }
@@ -4261,7 +4608,7 @@ nonisolated extension Sheaf_SubmittedAsset: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Submit"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{1}name\0\u{1}priority\0\u{3}segment_duration\0\u{1}output\0\u{1}submission\0\u{4}\u{5}strict_media\0\u{1}strict\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{1}name\0\u{1}priority\0\u{3}segment_duration\0\u{1}output\0\u{1}submission\0\u{4}\u{5}strict_media\0\u{1}strict\0\u{1}paused\0\u{3}hold_until_milliseconds\0\u{1}after\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4278,12 +4625,19 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 7: try { try decoder.decodeSingularStringField(value: &self.submission) }()
       case 12: try { try decoder.decodeSingularBoolField(value: &self.strictMedia) }()
       case 13: try { try decoder.decodeSingularBoolField(value: &self.strict) }()
+      case 14: try { try decoder.decodeSingularBoolField(value: &self.paused) }()
+      case 15: try { try decoder.decodeSingularInt64Field(value: &self._holdUntilMilliseconds) }()
+      case 16: try { try decoder.decodeRepeatedStringField(value: &self.after) }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.document.isEmpty {
       try visitor.visitSingularBytesField(value: self.document, fieldNumber: 1)
     }
@@ -4311,6 +4665,15 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if self.strict != false {
       try visitor.visitSingularBoolField(value: self.strict, fieldNumber: 13)
     }
+    if self.paused != false {
+      try visitor.visitSingularBoolField(value: self.paused, fieldNumber: 14)
+    }
+    try { if let v = self._holdUntilMilliseconds {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 15)
+    } }()
+    if !self.after.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.after, fieldNumber: 16)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4324,6 +4687,9 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.submission != rhs.submission {return false}
     if lhs.strictMedia != rhs.strictMedia {return false}
     if lhs.strict != rhs.strict {return false}
+    if lhs.paused != rhs.paused {return false}
+    if lhs._holdUntilMilliseconds != rhs._holdUntilMilliseconds {return false}
+    if lhs.after != rhs.after {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4549,7 +4915,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{1}owner\0\u{c}\u{3}\u{1}\u{c} \u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{1}owner\0\u{1}paused\0\u{3}hold_until\0\u{1}after\0\u{c}\u{3}\u{1}\u{c} \u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -4571,6 +4937,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _waitReason: String = String()
     var _trace: String = String()
     var _owner: String = String()
+    var _paused: Bool = false
+    var _holdUntil: Int64? = nil
+    var _after: [String] = []
     var _build: String = String()
     var _filesDone: UInt32 = 0
     var _filesTotal: UInt32 = 0
@@ -4616,6 +4985,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _waitReason = source._waitReason
       _trace = source._trace
       _owner = source._owner
+      _paused = source._paused
+      _holdUntil = source._holdUntil
+      _after = source._after
       _build = source._build
       _filesDone = source._filesDone
       _filesTotal = source._filesTotal
@@ -4685,6 +5057,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 50: try { try decoder.decodeSingularStringField(value: &_storage._trace) }()
         case 51: try { try decoder.decodeRepeatedMessageField(value: &_storage._usage) }()
         case 52: try { try decoder.decodeSingularStringField(value: &_storage._owner) }()
+        case 53: try { try decoder.decodeSingularBoolField(value: &_storage._paused) }()
+        case 54: try { try decoder.decodeSingularInt64Field(value: &_storage._holdUntil) }()
+        case 55: try { try decoder.decodeRepeatedStringField(value: &_storage._after) }()
         default: break
         }
       }
@@ -4802,6 +5177,15 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._owner.isEmpty {
         try visitor.visitSingularStringField(value: _storage._owner, fieldNumber: 52)
       }
+      if _storage._paused != false {
+        try visitor.visitSingularBoolField(value: _storage._paused, fieldNumber: 53)
+      }
+      try { if let v = _storage._holdUntil {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 54)
+      } }()
+      if !_storage._after.isEmpty {
+        try visitor.visitRepeatedStringField(value: _storage._after, fieldNumber: 55)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -4830,6 +5214,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._waitReason != rhs_storage._waitReason {return false}
         if _storage._trace != rhs_storage._trace {return false}
         if _storage._owner != rhs_storage._owner {return false}
+        if _storage._paused != rhs_storage._paused {return false}
+        if _storage._holdUntil != rhs_storage._holdUntil {return false}
+        if _storage._after != rhs_storage._after {return false}
         if _storage._build != rhs_storage._build {return false}
         if _storage._filesDone != rhs_storage._filesDone {return false}
         if _storage._filesTotal != rhs_storage._filesTotal {return false}
@@ -5905,6 +6292,239 @@ nonisolated extension Sheaf_AuditReply: SwiftProtobuf.Message, SwiftProtobuf._Me
 
   package static func ==(lhs: Sheaf_AuditReply, rhs: Sheaf_AuditReply) -> Bool {
     if lhs.entries != rhs.entries {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_PauseJob: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".PauseJob"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}now\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.now) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.job.isEmpty {
+      try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
+    }
+    if self.now != false {
+      try visitor.visitSingularBoolField(value: self.now, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_PauseJob, rhs: Sheaf_PauseJob) -> Bool {
+    if lhs.job != rhs.job {return false}
+    if lhs.now != rhs.now {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_ResumeJob: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ResumeJob"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.job.isEmpty {
+      try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_ResumeJob, rhs: Sheaf_ResumeJob) -> Bool {
+    if lhs.job != rhs.job {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_SetPriority: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SetPriority"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}priority\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
+      case 2: try { try decoder.decodeSingularInt32Field(value: &self.priority) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.job.isEmpty {
+      try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
+    }
+    if self.priority != 0 {
+      try visitor.visitSingularInt32Field(value: self.priority, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_SetPriority, rhs: Sheaf_SetPriority) -> Bool {
+    if lhs.job != rhs.job {return false}
+    if lhs.priority != rhs.priority {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_SteerReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SteerReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}state\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
+      case 2: try { try decoder.decodeSingularEnumField(value: &self.state) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.job.isEmpty {
+      try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
+    }
+    if self.state != .unspecified {
+      try visitor.visitSingularEnumField(value: self.state, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_SteerReply, rhs: Sheaf_SteerReply) -> Bool {
+    if lhs.job != rhs.job {return false}
+    if lhs.state != rhs.state {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_OwnersQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".OwnersQuery"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap()
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_OwnersQuery, rhs: Sheaf_OwnersQuery) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_ChangeOwner: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ChangeOwner"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}owner\0\u{1}weight\0\u{3}most_running\0\u{3}most_open\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.owner) }()
+      case 2: try { try decoder.decodeSingularDoubleField(value: &self._weight) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self._mostRunning) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self._mostOpen) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.owner.isEmpty {
+      try visitor.visitSingularStringField(value: self.owner, fieldNumber: 1)
+    }
+    try { if let v = self._weight {
+      try visitor.visitSingularDoubleField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._mostRunning {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._mostOpen {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_ChangeOwner, rhs: Sheaf_ChangeOwner) -> Bool {
+    if lhs.owner != rhs.owner {return false}
+    if lhs._weight != rhs._weight {return false}
+    if lhs._mostRunning != rhs._mostRunning {return false}
+    if lhs._mostOpen != rhs._mostOpen {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_OwnersReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".OwnersReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}owners\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.owners) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.owners.isEmpty {
+      try visitor.visitSingularBytesField(value: self.owners, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_OwnersReply, rhs: Sheaf_OwnersReply) -> Bool {
+    if lhs.owners != rhs.owners {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

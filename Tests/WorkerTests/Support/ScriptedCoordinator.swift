@@ -58,10 +58,11 @@ actor ScriptedCoordinator {
     self.server = server
     let (welcome, token, refusals) = (welcome, token, refusals)
     running = Task {
-      try await server.run(maximumConnections: 4) { hello in
+      try await server.run(maximumConnections: 4) { hello, _ -> Result<(Sheaf_Welcome, Void), WireError> in
         if refusals.take() { return .failure(WireError(.refused(.shuttingDown), "the coordinator is shutting down")) }
-        return hello.token == token ? .success(welcome) : .failure(WireError(.refused(.token), "the token is wrong"))
-      } session: { connection, hello in
+        guard hello.token == token else { return .failure(WireError(.refused(.token), "the token is wrong")) }
+        return .success((welcome, ()))
+      } session: { connection, hello, _ in
         await self.began(connection, hello)
         for try await message in connection.inbound { try await self.handle(message, connection) }
       }

@@ -1,0 +1,100 @@
+package import FarmAPI
+package import FarmModel
+import Jobs
+
+// What holds jobs up, and who goes first.
+
+extension FarmService {
+  /// The priorities that a submitter may give its jobs.
+  static let submitterPriorities: ClosedRange<Int32> = -100...100
+  private static let weights = 0.001...1000.0
+
+  /// Pauses a job: none of its tasks is granted until it is resumed.
+  /// - Parameter stopping: Whether what runs is stopped at once, by which each worker loses at most what it has done of
+  ///   one task. Otherwise it goes on to its end.
+  /// - Returns: The job's state; one that has ended is not changed. Nil: there is no such job.
+  package func pause(_ job: JobID, stopping: Bool) async throws -> JobState? {
+    try await steer(job, .jobPaused, stopping ? "at once" : "") { store in
+      try await store.pause(job, stopping: stopping)
+    }
+  }
+
+  /// Takes up a job that is paused, or held until a time.
+  /// - Returns: As `pause`.
+  package func resume(_ job: JobID) async throws -> JobState? {
+    try await steer(job, .jobResumed) { store in try await store.resume(job) }
+  }
+
+  /// - Returns: As `pause`.
+  package func setPriority(of job: JobID, to priority: Int32) async throws -> JobState? {
+    try check(priority: priority)
+    return try await steer(job, .jobPriorityChanged, "\(priority)") { store in
+      try await store.setPriority(of: job, to: priority)
+    }
+  }
+
+  private func steer(
+    _ job: JobID, _ action: AuditEntry.Action, _ detail: String = "",
+    _ body: @Sendable (any JobStore) async throws -> JobState?
+  ) async throws -> JobState? {
+    guard try await sees(job, to: .submit) else { return nil }
+    return try await withStore {
+      let state = try await body(coordinator.store)
+      if let state, !state.hasEnded { try await audit(action, job.description, detail) }
+      return state
+    }
+  }
+
+  /// Throws `.forbidden` if the caller may give no job this priority.
+  func check(priority: Int32) throws(FarmError) {
+    guard caller.role == .submitter, !Self.submitterPriorities.contains(priority) else { return }
+    let (lowest, highest) = (Self.submitterPriorities.lowerBound, Self.submitterPriorities.upperBound)
+    throw FarmError(.forbidden, "a submitter's priorities are \(lowest) to \(highest), not \(priority)")
+  }
+
+  // MARK: Owners
+
+  /// Everybody who has jobs, or has had some, or for whom something is set.
+  package func owners() async throws -> [OwnerReport] {
+    try require(.see)
+    return try await withStore {
+      try await coordinator.store.owners().filter { caller.sees(jobOf: $0.owner) }.map { OwnerReport($0) }
+    }
+  }
+
+  /// Sets what an owner may have.
+  package func changeOwner(_ owner: String, _ request: OwnerRequest) async throws -> [OwnerReport] {
+    try require(.operate)
+    guard owner.utf8.count <= 64, owner.utf8.allSatisfy({ (33...126).contains($0) }) else {
+      throw FarmError(.invalid, "an owner is at most 64 visible ASCII characters")
+    }
+    guard request.weight.map(Self.weights.contains) ?? true else {
+      throw FarmError(.invalid, "an owner's weight is 0.001 to 1000")
+    }
+    guard [request.mostRunning, request.mostJobs].allSatisfy({ $0 ?? 0 >= OwnerRequest.any }) else {
+      throw FarmError(.invalid, "an owner may have a number of tasks and jobs from 0, or any number of them")
+    }
+    var change = OwnerChange()
+    change.weight = request.weight
+    change.mostRunning = request.mostRunning.map { $0 == OwnerRequest.any ? .any : .most($0) }
+    change.mostOpen = request.mostJobs.map { $0 == OwnerRequest.any ? .any : .most($0) }
+    return try await withStore { [change] in
+      try await coordinator.store.change(owner, change)
+      let reports = try await coordinator.store.owners().filter { $0.owner == owner }.map { OwnerReport($0) }
+      try await audit(.ownerChanged, owner, reports.first?.words ?? "")
+      return reports
+    }
+  }
+}
+
+extension OwnerReport {
+  fileprivate init(_ owner: Owner) {
+    self.init(owner: owner.owner, weight: owner.weight, running: owner.running, jobs: owner.open)
+    (mostRunning, mostJobs) = (owner.mostRunning, owner.mostOpen)
+  }
+
+  /// For people.
+  fileprivate var words: String {
+    "weight \(weight), tasks \(mostRunning.map { "\($0)" } ?? "any"), jobs \(mostJobs.map { "\($0)" } ?? "any")"
+  }
+}

@@ -1,0 +1,61 @@
+package import FarmAPI
+import FarmModel
+import FoundationEssentials
+import SwiftProtobuf
+import SystemSupport
+package import Wire
+
+// What holds jobs up, and who goes first, as messages of the protocol, and back.
+
+extension Sheaf_Submit {
+  package var schedule: JobSchedule {
+    get {
+      var schedule = JobSchedule()
+      schedule.isPaused = paused
+      schedule.holdUntil = hasHoldUntilMilliseconds ? Timestamp(milliseconds: holdUntilMilliseconds) : nil
+      schedule.after = after
+      return schedule
+    }
+    set {
+      paused = newValue.isPaused
+      if let time = newValue.holdUntil { holdUntilMilliseconds = time.milliseconds }
+      after = newValue.after
+    }
+  }
+}
+
+extension Sheaf_ChangeOwner {
+  package init(_ owner: String, _ request: OwnerRequest) {
+    self.init()
+    self.owner = owner
+    if let value = request.weight { weight = value }
+    if let number = request.mostRunning { mostRunning = number }
+    if let number = request.mostJobs { mostOpen = number }
+  }
+}
+
+extension OwnerRequest {
+  package init(_ message: Sheaf_ChangeOwner) {
+    self.init()
+    weight = message.hasWeight ? message.weight : nil
+    mostRunning = message.hasMostRunning ? message.mostRunning : nil
+    mostJobs = message.hasMostOpen ? message.mostOpen : nil
+  }
+}
+
+extension Sheaf_OwnersReply {
+  package init(_ owners: [OwnerReport]) throws {
+    self.init()
+    self.owners = try JSONCoding.encoder.encode(owners)
+  }
+
+  package var reports: [OwnerReport] {
+    get throws(WireError) {
+      do {
+        return try JSONDecoder().decode([OwnerReport].self, from: owners)
+      } catch {
+        throw WireError(.violation, "the coordinator's owners are those of another version: \(error)")
+      }
+    }
+  }
+}
