@@ -4,7 +4,8 @@ import Logging
 import Runtime
 import Synchronization
 
-/// Records who has done what. Whoever reads a film in parts, or is refused again and again, is recorded once in a while.
+/// Records who has done what. Whoever reads a film in parts, or is refused again and again, is recorded once in a
+/// while.
 final class Audit: Sendable {
   /// How long the same download, and the same refusal, are not recorded again.
   private static let (ofDownloads, ofRefusals) = (Duration.seconds(600), Duration.seconds(60))
