@@ -310,7 +310,7 @@ struct BadInputTests {
     let page = try await farm.shell(
       "curl -s -o /dev/null -w '%{http_code}' -H \"Authorization: Bearer \(farm.workerToken)\" \"http://$SHEAF_HTTP/v1/jobs\"",
       in: FileManager.default.temporaryDirectory.path)
-    #expect(page.output == "401", "\(page.output) \(page.errors)")
+    #expect(page.output == "403", "\(page.output) \(page.errors)")
     #expect(try await farm.query("SELECT count(*) FROM sheaf.worker") == ["0"])
   }
 

@@ -37,6 +37,8 @@ struct StatusMessageTests {
         path: "a.mov", track: 1, type: .audio, count: 12, places: [.init(sourceSeconds: 3.2, filmSeconds: 1.12)]),
       DamageReport(path: "b.mov", track: 0, type: .video, count: 1, places: []),
     ]
+    (status.owner, status.isPaused, status.after) = ("anna", true, ["a1", "b2"])
+    status.holdUntil = Timestamp("2026-12-01T22:00:00Z")
     status.setWarnings([
       Problem(pointer: "", message: "odd"),
       Problem(pointer: "/assets/a", message: "left out", loss: Loss(what: .track, track: 3)),
@@ -103,12 +105,11 @@ struct StatusMessageTests {
     let object = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "audioDone", "build", "damage", "elapsedSeconds", "endedAt", "error", "filesDone", "filesTotal", "framesDone",
-        "framesTotal", "hasAudio", "job", "losses", "measuredDone", "measuredTotal", "name", "notices", "output",
-        "outputs", "priority", "problems", "renderingSeconds", "renderingSince", "running", "segmentsCached",
-        "segmentsDone",
-        "segmentsTotal", "shortBuild", "state", "submittedAt", "submittedSecondsAgo", "tasks", "usage", "waitReason",
-        "waitsFor", "warnings",
+        "after", "audioDone", "build", "damage", "elapsedSeconds", "endedAt", "error", "filesDone", "filesTotal",
+        "framesDone", "framesTotal", "hasAudio", "holdUntil", "isPaused", "job", "losses", "measuredDone",
+        "measuredTotal", "name", "notices", "output", "outputs", "owner", "priority", "problems", "renderingSeconds",
+        "renderingSince", "running", "segmentsCached", "segmentsDone", "segmentsTotal", "shortBuild", "state",
+        "submittedAt", "submittedSecondsAgo", "tasks", "usage", "waitReason", "waitsFor", "warnings",
       ])
     #expect(object["waitsFor"] as? String == "a task needs about 7168 MiB" && object["state"] as? String == "rendering")
     #expect((object["losses"] as? [Any])?.count == 2)
