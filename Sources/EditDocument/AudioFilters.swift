@@ -20,7 +20,28 @@ extension DocumentReader {
         value.pointer, "\(items.count) filters; at most \(Document.AudioFilter.greatestCount) are allowed")
       return []
     }
-    return items.compactMap { audioFilter($0) }
+    let filters = items.flatMap { audioFilters(of: $0) }
+    if let value, filters.count > Document.AudioFilter.greatestCount {
+      problems.addShape(
+        value.pointer,
+        "\(filters.count) filters, with those of presets; at most \(Document.AudioFilter.greatestCount) are allowed")
+      return []
+    }
+    return filters
+  }
+
+  /// One filter, or those of a preset. None and a problem if it cannot be used.
+  private mutating func audioFilters(of value: JSONValue) -> [Document.AudioFilter] {
+    guard case .object(let members) = value.content,
+      members.first(where: { $0.key == "kind" })?.value.content == .string(AudioFilterTables.presetKind)
+    else { return audioFilter(value).map { [$0] } ?? [] }
+    guard let fields = fields(value, AudioFilterTables.presetTable), let preset = read(fields, AudioFilterTables.preset)
+    else { return [] }
+    return preset.filters.map { effect in
+      var filter = Document.AudioFilter(effect)
+      (filter.pointer, filter.isOfPreset) = (fields.pointer, true)
+      return filter
+    }
   }
 
   /// Nil and a problem if the filter cannot be used.
@@ -32,7 +53,8 @@ extension DocumentReader {
       }
       return nil
     }
-    guard let kind = AudioFilterTables.kind.form.read(&self, written.value), let table = AudioFilterTables.tables[kind],
+    guard let kind = AudioFilterTables.kind.form.read(&self, written.value).flatMap({ AudioFilterKind(rawValue: $0) }),
+      let table = AudioFilterTables.tables[kind],
       let keys = AudioFilterTables.parameters[kind]
     else { return nil }
     let found = problems.count
@@ -52,7 +74,7 @@ extension Lowering {
     for entry in ofClips + document.audioMix.tracks.flatMap(\.filters) {
       guard let frequency = entry.effect.frequency, frequency * 2 >= Double(sampleRate) else { continue }
       problems.add(
-        entry.pointer.key("frequency"),
+        entry.pointer.key(entry.isOfPreset ? "preset" : "frequency"),
         "\(plain(frequency)) Hz is not below \(plain(Double(sampleRate) / 2)) Hz, half the sample rate of the output")
     }
   }

@@ -53,7 +53,11 @@ extension Document.Filter: Codable {
 
 extension Document.AudioFilter: Codable {
   public init(from decoder: any Decoder) throws {
-    self = try JSONValue.decoded(decoder) { $0.audioFilters([$1]).first }
+    self = try JSONValue.decoded(decoder) { reader, value in
+      let found = reader.audioFilters([value])
+      if found.count > 1 { reader.problems.addShape(value.pointer, "it is several filters, and one is read here") }
+      return found.first
+    }
   }
 
   public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }

@@ -47,6 +47,8 @@ extension Document {
     /// Such as `.highPass(frequency: 80, q: 0.707)`.
     public var effect: CompositionModel.AudioFilter
     @Incidental var pointer = JSONPointer.root
+    /// Whether it is one of a preset's, which has the pointer.
+    @Incidental var isOfPreset = false
 
     public init(_ effect: CompositionModel.AudioFilter) { self.effect = effect }
   }

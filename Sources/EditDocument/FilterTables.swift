@@ -168,12 +168,20 @@ extension Form where Value == Color {
 
 /// Filters of sound: a table for each kind.
 enum AudioFilterTables {
-  static let kind = Key(required: "kind", Form<AudioFilterKind>.choice("kind of filter of sound"), "")
+  static let kind = Key(required: "kind", Form<String>.choice("kind of filter of sound", among: kinds), "")
+  /// The kind of several filters that have a name together.
+  static let presetKind = "preset"
+  /// Of filters of sound: those of one filter, and that of presets.
+  static let kinds = AudioFilterKind.allCases.map(\.rawValue) + [presetKind]
+  static let preset = Key(
+    required: "preset", Form<AudioFilterPreset>.choice("preset of filters of sound"), "several filters, see below")
+  static let presetTable = ObjectTable(
+    name: "presetAudioFilter", noun: "a filter 'preset'", keys: [kind, preset], instead: Document.AudioFilter.instead)
   static let list = Form<[Document.AudioFilter]>(
     "array of filters of sound",
     ["type": "array", "items": .reference("audioFilter"), "maxItems": .integer(Document.AudioFilter.greatestCount)]
   ) { $0.audioFilters($1) }
-  static let definition = FilterTables.variants("kind", AudioFilterKind.allCases.map(\.rawValue)) { "\($0)AudioFilter" }
+  static let definition = FilterTables.variants("kind", kinds) { "\($0)AudioFilter" }
 
   /// The keys of the parameters, in the order of `AudioFilterKind.parameters`.
   static let parameters: [AudioFilterKind: [Key<Double>]] = Dictionary(

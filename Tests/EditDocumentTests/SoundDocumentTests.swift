@@ -116,6 +116,33 @@ import Testing
     #expect(clip.audioFilters == [.highPass(frequency: 80, q: 0.707), .delay(time: 0.25)])
   }
 
+  @Test func `a preset is its filters, and counts as so many`() throws {
+    let key = #", "audioFilters": [{"kind": "preset", "preset": "telephone"}, {"kind": "delay", "time": 0.5}]"#
+    let clip = try #require(try lowered(film(clip: key)).composition.track("music")?.clips.first)
+    #expect(
+      clip.audioFilters == [
+        .highPass(frequency: 300, q: 0.707), .lowPass(frequency: 3400, q: 0.707), .delay(time: 0.5),
+      ])
+    let hum = Array(repeating: #"{"kind": "preset", "preset": "hum60"}"#, count: 3).joined(separator: ", ")
+    let many = try problems(film(clip: ", \"audioFilters\": [\(hum)]"))
+    #expect(many.map(\.pointer) == ["/tracks/1/clips/0/audioFilters"])
+    #expect(many.first?.message == "24 filters, with those of presets; at most 16 are allowed")
+  }
+
+  /// What a preset does to a tone is what its filters do.
+  @Test func `a preset takes hum away and leaves what is between`() {
+    let frequencies = AudioFilterPreset.hum50.filters.compactMap(\.frequency)
+    #expect(frequencies == (1...8).map { 50 * Double($0) })
+    for preset in AudioFilterPreset.allCases {
+      #expect((1...8).contains(preset.filters.count))
+      for filter in preset.filters {
+        for (value, parameter) in zip(filter.values, filter.kind.parameters) {
+          #expect(parameter.range.contains(value), "\(preset.rawValue): \(parameter.key) \(value)")
+        }
+      }
+    }
+  }
+
   @Test func `a track is mixed by a number, ramps or an object`() throws {
     let mix = """
       "A.sound": [{"over": "0..2", "volume": [0, 1], "pan": [-1, 1]}, {"at": 4, "pan": 0}],
@@ -171,6 +198,15 @@ import Testing
     ),
     (
       #", "audioFilters": [{"kind": "delay", "time": 11}]"#, "", "/tracks/1/clips/0/audioFilters/0/time", "from 0 to 10"
+    ),
+    (#", "audioFilters": [{"kind": "preset"}]"#, "", "/tracks/1/clips/0/audioFilters/0", "needs 'preset'"),
+    (
+      #", "audioFilters": [{"kind": "preset", "preset": "hum"}]"#, "", "/tracks/1/clips/0/audioFilters/0/preset",
+      "hum50"
+    ),
+    (
+      #", "audioFilters": [{"kind": "preset", "preset": "voice", "gain": 1}]"#, "",
+      "/tracks/1/clips/0/audioFilters/0/gain", "unknown key"
     ),
     ("", #""music": {"duck": {"by": -6}}"#, "/audioMix/music/duck", "needs 'under'"),
     ("", #""music": {"duck": {"under": "choir"}}"#, "/audioMix/music/duck/under", "no audio track 'choir'"),
