@@ -33,7 +33,7 @@ extension DocumentReader {
   /// One filter, or those of a preset. None and a problem if it cannot be used.
   private mutating func audioFilters(of value: JSONValue) -> [Document.AudioFilter] {
     guard case .object(let members) = value.content,
-      members.first(where: { $0.key == "kind" })?.value.content == .string(AudioFilterTables.presetKind)
+      case .string(AudioFilterTables.presetKind) = members.first(where: { $0.key == "kind" })?.value.content
     else { return audioFilter(value).map { [$0] } ?? [] }
     guard let fields = fields(value, AudioFilterTables.presetTable), let preset = read(fields, AudioFilterTables.preset)
     else { return [] }

@@ -545,10 +545,35 @@ def access(page, farm):
     assert jobs() == (401, None)
     audit = page.locator("section[aria-label=Audit] tbody")
     eventually("the audit has both", lambda: "tokenRevoked" in audit.inner_text() and "tokenCreated" in audit.inner_text())
-    page.get_by_label("Which entries").select_option("jobSubmitted,jobCancelled,jobRetried,jobDeleted")
+    page.get_by_label("Which entries").select_option(label="Jobs")
     eventually("the audit has jobs alone", lambda: "token" not in audit.inner_text() and "jobSubmitted" in audit.inner_text())
+
+
+def steering(page, farm):
+    """A job is paused, has another priority, and is resumed; and an owner has another weight."""
+    job = farm.request("POST", "/v1/jobs", {
+        "document": {
+            "sheaf": 1, "assets": {"a": {"color": "#204060"}}, "tracks": [{"clips": [{"asset": "a", "duration": 2}]}],
+            "videoComposition": {"renderSize": [64, 36], "frameRate": 10}, "export": {"to": "held.mkv", "video": {"codec": "ffv1"}}},
+        "name": "held", "isPaused": True})["job"]
+    go(page, f"#/jobs/{job}")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    expect(page.get_by_text("it is paused; to go on")).to_be_visible()
+    page.get_by_role("button", name="Priority").click()
+    page.get_by_role("dialog").get_by_role("spinbutton").fill("7")
+    page.get_by_role("dialog").get_by_role("button", name="Change").click()
+    eventually("the priority is 7", lambda: farm.request("GET", f"/v1/jobs/{job}")["priority"] == 7)
+    page.get_by_role("button", name="Resume").click()
+    eventually("the job is done", lambda: farm.request("GET", f"/v1/jobs/{job}")["state"] == "done")
+    go(page, "#/access")
+    row = page.locator("section[aria-label=Owners] tbody tr", has_text="own token")
+    row.get_by_role("button").click()
+    page.get_by_role("dialog").get_by_role("spinbutton").fill("2.5")
+    page.get_by_role("dialog").get_by_role("button", name="Change").click()
+    eventually("the weight is 2.5", lambda: "2.5" in row.inner_text())
+    assert [owner["weight"] for owner in farm.request("GET", "/v1/owners")["owners"]] == [2.5]
 
 
 ALL = [token, digests, mistakes, submission, film, trace, phases, critical_path, chosen_path, costs, marks,
        warnings, accessibility, measure_many_segments, measure_many_jobs, notification, actions, readings, killed_worker, namesakes,
-       lost_coordinator, access, deletion]
+       lost_coordinator, access, steering, deletion]

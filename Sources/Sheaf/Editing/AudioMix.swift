@@ -5,6 +5,8 @@ import EditDocument
 public struct AudioMix: Sendable, Hashable {
   /// A filter of sound: what AVFoundation's audio taps are used for.
   public typealias Filter = CompositionModel.AudioFilter
+  /// Several filters by one name: `track.filters += Edit.AudioMix.FilterPreset.voice.filters`.
+  public typealias FilterPreset = CompositionModel.AudioFilterPreset
   /// Lowers a track while another is heard.
   public typealias Ducking = CompositionModel.Ducking
   public typealias DuckingLevels = CompositionModel.DuckingLevels
