@@ -1,4 +1,5 @@
 import EditDocument
+import Foundation
 import TestEdits
 import Testing
 
@@ -129,10 +130,30 @@ import Testing
     #expect(many.first?.message == "24 filters, with those of presets; at most 16 are allowed")
   }
 
-  /// What a preset does to a tone is what its filters do.
+  /// The gain of equalizers at a frequency, in decibels, by the formula of a peaking filter of two poles (Bristow-Johnson's
+  /// cookbook), at 48 kHz.
+  private func gain(of filters: [AudioFilter], at frequency: Double) -> Double {
+    filters.reduce(0) { sum, filter in
+      guard case .equalizer(let centre, let gain, let q) = filter else { return sum }
+      let (a, w, at) = (pow(10, gain / 40), 2 * Double.pi * centre / 48_000, 2 * Double.pi * frequency / 48_000)
+      let alpha = sin(w) / (2 * q)
+      func power(_ c0: Double, _ c1: Double, _ c2: Double) -> Double {
+        let (real, imaginary) = (c0 + c1 * cos(at) + c2 * cos(2 * at), c1 * sin(at) + c2 * sin(2 * at))
+        return real * real + imaginary * imaginary
+      }
+      let above = power(1 + alpha * a, -2 * cos(w), 1 - alpha * a)
+      return sum + 10 * log10(above / power(1 + alpha / a, -2 * cos(w), 1 - alpha / a))
+    }
+  }
+
   @Test func `a preset takes hum away and leaves what is between`() {
-    let frequencies = AudioFilterPreset.hum50.filters.compactMap(\.frequency)
-    #expect(frequencies == (1...8).map { 50 * Double($0) })
+    for (preset, mains) in [(AudioFilterPreset.hum50, 50.0), (.hum60, 60)] {
+      for harmonic in 1...8 { #expect(gain(of: preset.filters, at: mains * Double(harmonic)) < -29) }
+      for frequency in stride(from: mains * 8.8, to: 20_000, by: 97) {
+        #expect(gain(of: preset.filters, at: frequency) > -1, "\(frequency) Hz")
+      }
+      #expect(gain(of: preset.filters, at: mains * 3.5) > -1)
+    }
     for preset in AudioFilterPreset.allCases {
       #expect((1...8).contains(preset.filters.count))
       for filter in preset.filters {

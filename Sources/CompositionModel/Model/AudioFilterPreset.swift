@@ -29,6 +29,7 @@ public enum AudioFilterPreset: String, Sendable, Hashable, Codable, CaseIterable
   }
 
   private static func notches(of frequency: Double) -> [AudioFilter] {
-    (1...8).map { .equalizer(frequency: frequency * Double($0), gain: -40, q: 20) }
+    // A deeper notch would be wider: this one takes half a decibel of what is a tenth of its frequency away.
+    (1...8).map { .equalizer(frequency: frequency * Double($0), gain: -30, q: 100) }
   }
 }
