@@ -296,8 +296,8 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: nio + [
-        .product(name: "NIOEmbedded", package: "swift-nio"), "Wire", "Digest", "SystemSupport", "TestPrograms", "TLS",
-        logging, protobuf,
+        .product(name: "NIOEmbedded", package: "swift-nio"), "Wire", "Digest", "SystemSupport", "TestPrograms", "CSSL",
+        "TLS", logging, protobuf,
       ],
       swiftSettings: strict),
     .testTarget(

@@ -9,8 +9,8 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-// TLS 1.3 and nothing older. No session is resumed: a connection of a farm is long, and a ticket would be sent to a peer
-// that may have closed the connection already. Buffers are freed while a connection is idle. Returns 1.
+// TLS 1.3 and nothing older. No session is resumed: a connection of a farm is long, and a ticket would be sent to a
+// peer that may have closed the connection already. Buffers are freed while a connection is idle. Returns 1.
 static inline int sheaf_tls_configure(SSL_CTX *context) {
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);

@@ -1,4 +1,5 @@
 import CSSL
+import Glibc
 import SystemSupport
 
 /// An X.509 certificate.
@@ -12,8 +13,11 @@ struct Certificate: ~Copyable {
 
   deinit { X509_free(handle) }
 
-  /// The time after which it is not valid is over.
-  var hasExpired: Bool { X509_cmp_current_time(X509_get0_notAfter(handle)) < 0 }
+  /// Whether the time until which it is valid is over.
+  func hasExpired(at moment: time_t) -> Bool {
+    var moment = moment
+    return X509_cmp_time(X509_get0_notAfter(handle), &moment) < 0
+  }
 
   func isEqual(to other: borrowing Certificate) -> Bool { X509_cmp(handle, other.handle) == 0 }
 }

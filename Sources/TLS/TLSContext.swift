@@ -1,9 +1,10 @@
 import CSSL
+import Glibc
 
 /// What the connections of one end have in common: an `SSL_CTX`.
 ///
-/// Sendable, unchecked: nothing changes the context after its initializer, and libssl lets several threads make sessions
-/// of one context and counts its references atomically.
+/// Sendable, unchecked: nothing changes the context after its initializer, and libssl lets several threads make
+/// sessions of one context and counts its references atomically.
 package final class TLSContext: @unchecked Sendable {
   let handle: OpaquePointer
 
@@ -21,13 +22,14 @@ package final class TLSContext: @unchecked Sendable {
   ///   - certificate: A file in PEM: the server's certificate, then those of the authorities between it and a trusted
   ///     one.
   ///   - key: A file in PEM, without a passphrase.
-  package convenience init(certificate: String, key: String) throws(TLSError) {
+  ///   - moment: When the certificate must be valid.
+  convenience init(certificate: String, key: String, at moment: time_t = time(nil)) throws(TLSError) {
     try self.init(TLS_server_method())
     let file = try PEMFile(certificate, kind: "TLS certificate")
     guard let leaf = try file.nextCertificate() else {
       throw TLSError(.file, "\(certificate) has no certificate in PEM")
     }
-    guard !leaf.hasExpired else { throw TLSError(.file, "the certificate in \(certificate) has expired") }
+    guard !leaf.hasExpired(at: moment) else { throw TLSError(.file, "the certificate in \(certificate) has expired") }
     guard SSL_CTX_use_certificate(handle, leaf.handle) == 1 else {
       throw .recorded(.file, "the certificate in \(certificate) cannot be used")
     }

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// TLS between a connection's socket and its other handlers, which see plaintext. It is the first handler of a pipeline.
+/// TLS between a connection's socket and its other handlers, which see plaintext. It is a pipeline's first handler.
 ///
 /// The plaintext of one read is passed on at once and as one buffer, so what a connection holds is what its reads
 /// bring: this handler reads nothing by itself. What is written before the handshake is complete waits here. A

@@ -1,3 +1,4 @@
+import Glibc
 package import Logging
 import Runtime
 import Synchronization
@@ -19,11 +20,16 @@ package final class TLSIdentity: Sendable {
   /// - Parameters:
   ///   - certificate: A file in PEM: the server's certificate, then those of authorities between it and a trusted one.
   ///   - key: A file in PEM, without a passphrase.
-  package init(certificate: String, key: String) throws(TLSError) {
+  package convenience init(certificate: String, key: String) throws(TLSError) {
+    try self.init(certificate: certificate, key: key, at: time(nil))
+  }
+
+  /// - Parameter moment: When the certificate must be valid.
+  init(certificate: String, key: String, at moment: time_t) throws(TLSError) {
     (self.certificate, self.key) = (certificate, key)
     // Before they are read: a file that changes meanwhile is read again.
     let seen = [certificate, key].map(Self.identity)
-    state = Mutex(State(context: try TLSContext(certificate: certificate, key: key), seen: seen))
+    state = Mutex(State(context: try TLSContext(certificate: certificate, key: key, at: moment), seen: seen))
   }
 
   /// For a connection that is made now.

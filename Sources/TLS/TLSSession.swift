@@ -11,7 +11,7 @@ struct TLSSession: ~Copyable {
   /// A key protects fewer records than the 2^24.5 after which AES-GCM is not safe any more (RFC 8446, 5.5).
   static let recordsOfKey = 1 << 23
 
-  private let session: OpaquePointer
+  let session: OpaquePointer
   /// Owned by the session.
   private let input: OpaquePointer
   private let output: OpaquePointer

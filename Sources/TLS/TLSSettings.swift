@@ -1,8 +1,8 @@
 package import SystemSupport
 
 extension TLSTrust {
-  /// Whom a client or a worker trusts: the authorities of `--tls-ca` or `SHEAF_TLS_CA` and no others, or with `--tls` or
-  /// `SHEAF_TLS` those of the system. Nil: the connection is plain TCP.
+  /// Whom a client or a worker trusts: the authorities of `--tls-ca` or `SHEAF_TLS_CA` and no others, or with `--tls`
+  /// or `SHEAF_TLS` those of the system. Nil: the connection is plain TCP.
   package static func setting(
     authorities file: String?, system: Bool, environment: Setting.Environment = ProcessEnvironment.value
   ) throws(SettingError) -> TLSTrust? {
