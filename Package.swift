@@ -113,8 +113,13 @@ let package = Package(
       resources: [.embedInCode("Migrations")],
       swiftSettings: strict + optimisedSwift),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    // libssl is the system's, as libcrypto is. swift-nio-ssl would build BoringSSL, which takes a minute or two.
+    .systemLibrary(name: "CSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     .target(
-      name: "Wire", dependencies: nio + [protobuf, logging, "CZlib", "Digest", "Runtime", "SystemSupport"],
+      name: "TLS", dependencies: nio + [logging, "CSSL", "Runtime", "SystemSupport"],
+      swiftSettings: strict + optimisedSwift),
+    .target(
+      name: "Wire", dependencies: nio + [protobuf, logging, "CZlib", "Digest", "Runtime", "SystemSupport", "TLS"],
       exclude: ["sheaf.proto"], swiftSettings: strict + optimisedSwift),
     .target(name: "CFiles", cSettings: optimised),
     .target(name: "CMemory", cSettings: optimised),
@@ -141,7 +146,7 @@ let package = Package(
       name: "Client",
       dependencies: [
         "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "FarmWire", "Wire", "ContentStorage", "Digest",
-        "Runtime", "SystemSupport",
+        "Runtime", "SystemSupport", "TLS",
         protobuf,
       ],
       swiftSettings: strict + optimisedSwift),
@@ -149,8 +154,8 @@ let package = Package(
     .target(
       name: "FarmHTTP",
       dependencies: nio + [
-        "CompositionModel", "Coordinator", "Digest", "FarmAPI", "FarmModel", "Runtime", "SystemSupport", "Wire",
-        logging,
+        "CompositionModel", "Coordinator", "Digest", "FarmAPI", "FarmModel", "Runtime", "SystemSupport", "TLS",
+        "Wire", logging,
         .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
       ],
@@ -178,7 +183,8 @@ let package = Package(
       name: "Worker",
       dependencies: nio + [
         "Wire", "ContentStorage", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "RenderTasks",
-        "CompositionModel", "CSandbox", "FarmModel", "FarmWire", "Runtime", "SheafCompositing", argumentParser, logging,
+        "CompositionModel", "CSandbox", "FarmModel", "FarmWire", "Runtime", "SheafCompositing", "TLS", argumentParser,
+        logging,
         protobuf,
         systemPackage,
         unixSignals,
@@ -193,7 +199,7 @@ let package = Package(
       dependencies: [
         "Client", "CompositionModel", "EditDocument", "ContentStorage", "Digest", "FarmAPI", "FarmModel", "LocalFarm",
         "Media",
-        "RenderTasks", "Renderer", "Runtime", "SheafCompositing", "Stitcher", "SystemSupport", "Wire",
+        "RenderTasks", "Renderer", "Runtime", "SheafCompositing", "Stitcher", "SystemSupport", "TLS", "Wire",
       ],
       swiftSettings: strict),
 
@@ -203,13 +209,13 @@ let package = Package(
       dependencies: [
         "Client", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "LocalFarm", "Wire", "ContentStorage",
         "Digest",
-        "Runtime", "SystemSupport", argumentParser, csv, protobuf, unixSignals,
+        "Runtime", "SystemSupport", "TLS", argumentParser, csv, protobuf, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "SheafServer",
       dependencies: [
-        "Client", "ContentStorage", "Coordinator", "FarmHTTP", "Jobs", "LocalFarm", "Runtime", "SystemSupport",
+        "Client", "ContentStorage", "Coordinator", "FarmHTTP", "Jobs", "LocalFarm", "Runtime", "SystemSupport", "TLS",
         "Webhooks", "Wire", argumentParser, logging, subprocess, systemPackage, unixSignals,
       ],
       swiftSettings: strict),
@@ -291,8 +297,8 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: nio + [
-        .product(name: "NIOEmbedded", package: "swift-nio"), "Wire", "Digest", "SystemSupport", "TestPrograms", logging,
-        protobuf,
+        .product(name: "NIOEmbedded", package: "swift-nio"), "Wire", "Digest", "SystemSupport", "TestPrograms", "CSSL",
+        "TLS", logging, protobuf,
       ],
       swiftSettings: strict),
     .testTarget(
@@ -311,7 +317,7 @@ let package = Package(
       name: "FarmHTTPTests",
       dependencies: nio + [
         "FarmHTTP", "CompositionModel", "ContentStorage", "Coordinator", "Digest", "FarmAPI", "FarmModel", "Jobs",
-        "SystemSupport", "TestPrograms", "Wire", logging,
+        "SystemSupport", "TestPrograms", "TLS", "Wire", logging,
       ],
       exclude: ["schemathesis.toml"], swiftSettings: strict),
     .testTarget(
@@ -390,7 +396,7 @@ let package = Package(
       name: "FarmTests",
       dependencies: [
         "SheafCLI", "SheafServer", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "Client", "CompositionModel",
-        "ContentStorage", "Digest", "FarmAPI", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms", "Wire",
+        "ContentStorage", "Digest", "FarmAPI", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms", "TLS", "Wire",
       ],
       swiftSettings: strict + optimisedSwift),
   ],

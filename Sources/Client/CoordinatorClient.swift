@@ -1,6 +1,7 @@
 import Digest
 import FoundationEssentials
 import SwiftProtobuf
+package import TLS
 package import Wire
 
 /// A client's connection to a coordinator: one request at a time, and content alongside.
@@ -9,10 +10,13 @@ package struct CoordinatorClient: Sendable {
     package var address: WireAddress
     /// Empty if the farm has none.
     package var token: String
+    /// Whom the client trusts. Nil: the connection is plain.
+    package var trust: TLSTrust?
 
-    package init(address: WireAddress, token: String) {
+    package init(address: WireAddress, token: String, trust: TLSTrust? = nil) {
       self.address = address
       self.token = token
+      self.trust = trust
     }
   }
 
@@ -36,7 +40,7 @@ package struct CoordinatorClient: Sendable {
       $0.name = "sheaf"
     }
     return try await WireClient.withConnection(
-      to: endpoint.address, hello: hello, timeout: limits.longestConnecting
+      to: endpoint.address, trusting: endpoint.trust, hello: hello, timeout: limits.longestConnecting
     ) { connection, _ in
       let content = ContentExchange(connection)
       let (replies, continuation) = AsyncThrowingStream.makeStream(of: WireMessage.self)

@@ -5,6 +5,7 @@ package import Logging
 import NIOCore
 import NIOPosix
 import Synchronization
+package import TLS
 package import Wire
 
 /// The HTTP face of a coordinator: `docs/openapi.yaml` describes it. It decodes a request, calls `FarmService`, and
@@ -12,18 +13,24 @@ package import Wire
 package struct HTTPFace: Sendable {
   private let address: WireAddress
   private let responder: Responder
+  private let identity: TLSIdentity?
   private let limits: HTTPLimits
   private let logger: Logger
   private let running = Running()
 
-  /// - Parameter isGuarded: Whether the farm has a token. If not, every client that can connect may do everything.
+  /// - Parameters:
+  ///   - identity: The certificate of a server of HTTPS. Nil: it serves HTTP.
+  ///   - isGuarded: Whether the farm has a token. If not, every client that can connect may do everything.
   package init(
-    _ farm: FarmService, address: WireAddress, isGuarded: Bool, limits: HTTPLimits = HTTPLimits(), logger: Logger
+    _ farm: FarmService, address: WireAddress, tls identity: TLSIdentity? = nil, isGuarded: Bool,
+    limits: HTTPLimits = HTTPLimits(), logger: Logger
   ) {
     self.address = address
+    self.identity = identity
     self.limits = limits
     self.logger = logger
-    responder = Responder(farm, access: Access(farm: farm, isGuarded: isGuarded), limits: limits, logger: logger)
+    let access = Access(farm: farm, isGuarded: isGuarded, scheme: identity == nil ? "http" : "https")
+    responder = Responder(farm, access: access, limits: limits, logger: logger)
   }
 
   /// Serves until it is drained or cancelled. Throws `WireError` if the address cannot be listened at.
@@ -40,7 +47,7 @@ package struct HTTPFace: Sendable {
       responder: { [responder] in try await responder.respond(to: $0, $1, $2) },
       configuration: .init(idleTimeout: TimeAmount(limits.idle), httpDecoderConfiguration: decoder))
     let server = Server(
-      childChannelSetup: FarmChannel(inner: channel),
+      childChannelSetup: FarmChannel(inner: channel, identity: identity),
       configuration: ServerConfiguration(
         address: .hostname(address.host, port: address.port),
         availableConnectionsDelegate: responder.connections),

@@ -23,7 +23,8 @@ package struct LocalWorker: Sendable {
   package init(executable: String, arguments: [String], environment: [String: String?]) {
     self.executable = executable
     self.arguments = arguments
-    self.environment = environment
+    // It connects to this machine's coordinator, whatever other coordinators the user has.
+    self.environment = ["SHEAF_TLS": nil, "SHEAF_TLS_CA": nil].merging(environment) { $1 }
   }
 
   /// The path of `sheaf-worker`: `SHEAF_WORKER_EXECUTABLE`, or in the folder of this executable. Throws with exit code

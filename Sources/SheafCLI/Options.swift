@@ -5,9 +5,10 @@ import EditDocument
 import FarmAPI
 import LocalFarm
 import SystemSupport
+import TLS
 import Wire
 
-/// The coordinator of a farm, and the token.
+/// The coordinator of a farm, whom to trust to be it, and the token.
 struct CoordinatorOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -20,11 +21,21 @@ struct CoordinatorOptions: ParsableArguments {
       valueName: "file"))
   var tokenFile: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Connect with TLS, and trust the authorities of this file in PEM alone. [SHEAF_TLS_CA]", valueName: "file"))
+  var tlsCA: String?
+
+  @Flag(help: "Connect with TLS, and trust the authorities of this system. [SHEAF_TLS]")
+  var tls = false
+
   func endpoint() throws -> CoordinatorClient.Endpoint {
     let text = Setting.text(coordinator, "SHEAF_COORDINATOR") ?? WireAddress.defaultSetting
     let address = try WireAddress(setting: text, example: "farm.example:7433")
     guard address.port > 0 else { throw SettingError("the port of the coordinator must be 1 to 65535") }
-    return CoordinatorClient.Endpoint(address: address, token: try Setting.token(file: tokenFile) ?? "")
+    return CoordinatorClient.Endpoint(
+      address: address, token: try Setting.token(file: tokenFile) ?? "",
+      trust: try TLSTrust.setting(authorities: tlsCA, system: tls))
   }
 
   /// A command line for a person to copy, with this command's coordinator.
@@ -32,6 +43,8 @@ struct CoordinatorOptions: ParsableArguments {
     var all = ["sheaf"] + arguments
     if let coordinator { all += ["--coordinator", coordinator] }
     if let tokenFile { all += ["--token-file", tokenFile] }
+    if let tlsCA { all += ["--tls-ca", tlsCA] }
+    if tls { all.append("--tls") }
     return all.map(\.quotedForShell).joined(separator: " ")
   }
 }

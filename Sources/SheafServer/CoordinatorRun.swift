@@ -7,14 +7,15 @@ import Jobs
 import Logging
 import Runtime
 import SystemSupport
+import TLS
 import Webhooks
 import Wire
 
 /// A coordinator and its HTTP API, from their start to their end.
 enum CoordinatorRun {
-  static func bind(_ address: WireAddress, _ logger: Logger) async throws -> WireServer {
+  static func bind(_ address: WireAddress, _ identity: TLSIdentity?, _ logger: Logger) async throws -> WireServer {
     do {
-      return try await WireServer.bind(to: address, logger: logger)
+      return try await WireServer.bind(to: address, tls: identity, logger: logger)
     } catch {
       throw CommandFailure(.unavailable, "\(error); choose another with --listen")
     }
@@ -23,19 +24,21 @@ enum CoordinatorRun {
   /// Serves until a signal ends it. Throws why one of the faces cannot be served.
   /// - Parameters:
   ///   - configuration: Without a name: the coordinator's is that of this machine, with the port.
+  ///   - identity: The certificate of both faces. Nil: they are plain.
   ///   - web: The address of the HTTP API and the page. Nil: there is none.
   ///   - webhooks: Where messages about jobs may be sent.
   ///   - listening: Receives the address of the HTTP API when it is served.
   static func serve(
     _ jobs: any JobStore, _ content: ContentLocator, _ configuration: CoordinatorConfiguration, at server: WireServer,
-    web: WireAddress?, webhooks: AddressRule, _ stop: StopSignals, _ logger: Logger,
+    tls identity: TLSIdentity?, web: WireAddress?, webhooks: AddressRule, _ stop: StopSignals, _ logger: Logger,
     listening: @escaping @Sendable (WireAddress) -> Void = { _ in }
   ) async throws {
     var configuration = configuration
     configuration.name = "\(ProcessEnvironment.hostName):\(server.address.port)"
     let coordinator = CoordinatorService(store: jobs, content: content, configuration: configuration, logger: logger)
     let face = web.map {
-      HTTPFace(FarmService(coordinator), address: $0, isGuarded: configuration.token != nil, logger: logger)
+      HTTPFace(
+        FarmService(coordinator), address: $0, tls: identity, isGuarded: configuration.token != nil, logger: logger)
     }
     let service = ServiceNotification()
     await stop.serve {
@@ -52,8 +55,11 @@ enum CoordinatorRun {
     let watching = Task { await service?.watch { _ = await FarmService(coordinator).isDraining } }
     defer { watching.cancel() }
     if face == nil { service?.isReady() }
+    let following = identity.map { identity in Task { await identity.follow(logger) } }
+    defer { following?.cancel() }
     try await run(coordinator, server, face, logger) { address in
       service?.isReady()
+      logger.notice("HTTP API and page", metadata: ["address": "\(identity == nil ? "http" : "https")://\(address)/"])
       listening(address)
     }
   }
@@ -76,10 +82,7 @@ enum CoordinatorRun {
         left.insert(.face)
         group.addTask {
           do {
-            try await face.run { address in
-              logger.notice("HTTP API and page", metadata: ["address": "http://\(address)/"])
-              listening(address)
-            }
+            try await face.run(listening: listening)
           } catch let error as WireError {
             throw CommandFailure(.unavailable, "\(error); choose another with --http")
           }
@@ -107,26 +110,36 @@ enum CoordinatorRun {
   }
 }
 
-/// The addresses that are listened at. One that other machines can reach needs a token.
-enum ServedAddress {
-  static func wire(_ listen: String?, token: String?) throws -> WireAddress {
-    let address = try WireAddress(
-      setting: Setting.text(listen, "SHEAF_LISTEN") ?? WireAddress.defaultSetting, example: "0.0.0.0:7433")
-    guard token != nil || address.isLoopback else {
-      throw ValidationError(
-        "a coordinator at \(address) can be reached from other machines and needs a token: set SHEAF_TOKEN or --token-file"
-      )
-    }
+/// The addresses that are listened at. One that other machines can reach needs a token, and TLS unless the user does
+/// without.
+struct ServedAddresses {
+  let token: String?
+  let identity: TLSIdentity?
+  let allowsPlain: Bool
+
+  func wire(_ listen: String?) throws -> WireAddress {
+    let text = Setting.text(listen, "SHEAF_LISTEN") ?? WireAddress.defaultSetting
+    let address = try WireAddress(setting: text, example: "0.0.0.0:7433")
+    try check("a coordinator at \(address)", address)
     return address
   }
 
-  static func http(_ text: String, token: String?) throws -> WireAddress {
+  func http(_ text: String) throws -> WireAddress {
     let address = try WireAddress(setting: text, example: "127.0.0.1:8080")
-    guard token != nil || address.isLoopback else {
+    try check("the HTTP API at \(address)", address)
+    return address
+  }
+
+  private func check(_ what: String, _ address: WireAddress) throws(ValidationError) {
+    if address.isLoopback { return }
+    guard token != nil else {
       throw ValidationError(
-        "the HTTP API at \(address) can be reached from other machines and needs a token: set SHEAF_TOKEN or --token-file"
+        "\(what) can be reached from other machines and needs a token: set SHEAF_TOKEN or --token-file")
+    }
+    guard identity != nil || allowsPlain else {
+      throw ValidationError(
+        "\(what) can be reached from other machines and needs TLS: set --tls-certificate and --tls-key, or --insecure if the network is private"
       )
     }
-    return address
   }
 }

@@ -20,7 +20,7 @@ struct FarmCommand: AsyncParsableCommand {
       nothing. Else jobs are kept in memory, and it says so. On SIGTERM or Ctrl-C it ends within 10 s; what was not \
       finished goes on at the next start.
 
-      Only this machine can reach it, unless --listen or --http say otherwise, which needs a token. More workers may \
+      Only this machine can reach it, unless --listen or --http say otherwise, which needs a token and TLS. More workers may \
       join: sheaf-worker --coordinator <host:port>.
       """)
 
@@ -77,8 +77,10 @@ struct FarmCommand: AsyncParsableCommand {
       let token = try Setting.token(file: tokenFile)
       let workerToken = try serving.workerToken(besides: token)
       let webhooks = try serving.webhookNetworks()
-      let address = try ServedAddress.wire(listen, token: token)
-      let web = try ServedAddress.http(http ?? Setting.text(nil, "SHEAF_HTTP") ?? "127.0.0.1:7480", token: token)
+      let identity = try serving.identity()
+      let addresses = ServedAddresses(token: token, identity: identity, allowsPlain: serving.allowsPlain)
+      let address = try addresses.wire(listen)
+      let web = try addresses.http(http ?? Setting.text(nil, "SHEAF_HTTP") ?? "127.0.0.1:7480")
       let slots = try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
       var logger = try LogFormat(setting: serving.logFormat).logger("sheaf")
       logger.logLevel = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: "notice")) ?? .notice
@@ -90,7 +92,7 @@ struct FarmCommand: AsyncParsableCommand {
       try await withJobs(in: folder, store, stop, logger) { jobs, place in
         let content = try ContentLocator(
           store: store, mediaRoot: nil, contents: FileContentCache(lists: store.blocks))
-        let server = try await CoordinatorRun.bind(address, logger)
+        let server = try await CoordinatorRun.bind(address, identity, logger)
         var configuration = CoordinatorConfiguration(name: "", token: token)
         configuration.workerToken = workerToken
         configuration.minimumFree = 1 << 30
@@ -99,7 +101,9 @@ struct FarmCommand: AsyncParsableCommand {
           arguments: [
             "--coordinator", server.address.description, "--cache", folder.path("cache"), "--content-store",
             store.directory, "--exit-with-parent",
-          ] + (slots.map { ["--slots", "\($0)"] } ?? []),
+          ] + (slots.map { ["--slots", "\($0)"] } ?? [])
+            // The certificate has the name by which other machines know this one.
+            + (serving.certificatePath.map { ["--tls-pinned", $0] } ?? []),
           // A service manager waits for the farm, and not for its worker.
           environment: ["NOTIFY_SOCKET": nil]
             .merging((workerToken ?? token).map { ["SHEAF_TOKEN": $0, "SHEAF_TOKEN_FILE": nil] } ?? [:]) { $1 }
@@ -114,9 +118,9 @@ struct FarmCommand: AsyncParsableCommand {
           return nil
         }
         try await CoordinatorRun.serve(
-          jobs, content, configuration, at: server, web: web, webhooks: webhooks, stop, logger
+          jobs, content, configuration, at: server, tls: identity, web: web, webhooks: webhooks, stop, logger
         ) { http in
-          Self.print(page: http, wire: server.address, jobs: place, isProtected: token != nil)
+          Self.print(page: http, wire: server.address, jobs: place, isProtected: token != nil, hasTLS: identity != nil)
         }
         working.cancel()
         if let failure = await failing.value { throw failure }
@@ -168,11 +172,12 @@ struct FarmCommand: AsyncParsableCommand {
     await database.stop()
   }
 
-  private static func print(page: WireAddress, wire: WireAddress, jobs: String, isProtected: Bool) {
+  private static func print(page: WireAddress, wire: WireAddress, jobs: String, isProtected: Bool, hasTLS: Bool) {
+    let trust = hasTLS ? " --tls-ca AUTHORITY.pem" : ""
     let lines = """
-      The farm runs. Its page is http://\(page)/
-      Films:   sheaf submit edit.json -o film.mp4\(wire.description == "127.0.0.1:7433" ? "" : " --coordinator \(wire)")
-      Workers: sheaf-worker --coordinator \(wire)
+      The farm runs. Its page is \(hasTLS ? "https" : "http")://\(page)/
+      Films:   sheaf submit edit.json -o film.mp4\(wire.description == "127.0.0.1:7433" ? "" : " --coordinator \(wire)")\(trust)
+      Workers: sheaf-worker --coordinator \(wire)\(trust)
       Jobs are kept \(jobs).\(isProtected ? "\nClients, workers and the page need the token." : "")
 
       """

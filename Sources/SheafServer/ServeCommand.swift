@@ -14,7 +14,8 @@ struct ServeCommand: AsyncParsableCommand {
     commandName: "serve", abstract: "Run a farm's coordinator.",
     discussion: """
       Several coordinators may share one database and one content store. A coordinator that other machines can reach \
-      needs a token, which workers and clients send: SHEAF_TOKEN, or a file. On SIGTERM it grants no more tasks, records \
+      needs a token, which workers and clients send: SHEAF_TOKEN, or a file. It also needs TLS: a certificate and its \
+      key, which are read again when they change; or --insecure on a network that is private. On SIGTERM it grants no more tasks, records \
       what workers have published, and ends within 10 s; tasks that run go on, and their workers connect again. A second \
       SIGTERM ends it at once.
 
@@ -109,8 +110,10 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       let token = try Setting.token(file: tokenFile)
       let webhooks = try serving.webhookNetworks()
-      let address = try ServedAddress.wire(listen, token: token)
-      let web = try Setting.text(http, "SHEAF_HTTP").map { text throws in try ServedAddress.http(text, token: token) }
+      let identity = try serving.identity()
+      let addresses = ServedAddresses(token: token, identity: identity, allowsPlain: serving.allowsPlain)
+      let address = try addresses.wire(listen)
+      let web = try Setting.text(http, "SHEAF_HTTP").map(addresses.http)
       guard let database = Setting.text(database, "SHEAF_DATABASE") else {
         throw ValidationError("name the database with --database or SHEAF_DATABASE, such as postgres://user@host/sheaf")
       }
@@ -125,9 +128,10 @@ struct ServeCommand: AsyncParsableCommand {
       let jobs = try await DatabaseAttempt.connect(
         database, settings.policy, content.store, isReplacing: Setting.flag(replaceStore, "SHEAF_REPLACE_STORE"), logger
       )
-      let server = try await CoordinatorRun.bind(address, logger)
+      let server = try await CoordinatorRun.bind(address, identity, logger)
       logger.notice("listening", metadata: ["address": "\(server.address)", "store": "\(content.store.directory)"])
-      try await CoordinatorRun.serve(jobs, content, settings, at: server, web: web, webhooks: webhooks, stop, logger)
+      try await CoordinatorRun.serve(
+        jobs, content, settings, at: server, tls: identity, web: web, webhooks: webhooks, stop, logger)
       await jobs.close()
       logger.notice("stopped")
     } catch let error as SettingError {

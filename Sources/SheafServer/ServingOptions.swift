@@ -1,5 +1,6 @@
 import ArgumentParser
 import SystemSupport
+import TLS
 import Webhooks
 
 /// What both ways to run a coordinator have.
@@ -21,6 +22,31 @@ struct ServingOptions: ParsableArguments {
       "A file whose first line is the token of workers: then the farm's token is that of clients alone. [SHEAF_WORKER_TOKEN_FILE; or the token itself in SHEAF_WORKER_TOKEN]",
       valueName: "file"))
   var workerTokenFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Use TLS, for clients, workers and the HTTP API: a file in PEM with the coordinator's certificate, and those of the authorities between. [SHEAF_TLS_CERTIFICATE]",
+      valueName: "file"))
+  var tlsCertificate: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The key of the certificate: a file in PEM without a passphrase. [SHEAF_TLS_KEY]", valueName: "file"))
+  var tlsKey: String?
+
+  @Flag(help: "Let other machines reach this one without TLS. [SHEAF_INSECURE]")
+  var insecure = false
+
+  /// Nil: connections are plain.
+  func identity() throws(SettingError) -> TLSIdentity? {
+    try TLSIdentity.setting(certificate: tlsCertificate, key: tlsKey)
+  }
+
+  /// The path of the certificate. Nil: there is none.
+  var certificatePath: String? { Setting.text(tlsCertificate, "SHEAF_TLS_CERTIFICATE") }
+
+  /// Whether other machines may reach this one without TLS.
+  var allowsPlain: Bool { Setting.flag(insecure, "SHEAF_INSECURE") }
 
   /// The token of workers. Nil: it is that of clients.
   /// - Parameter token: That of clients.

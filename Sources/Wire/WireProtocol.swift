@@ -61,6 +61,8 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
   package enum Code: Sendable, Hashable {
     /// No coordinator answers at the address.
     case unreachable
+    /// The coordinator's certificate is not one that is trusted.
+    case untrusted
     /// Another program listens at the address.
     case addressInUse
     /// The peer sent a refusal and closed the connection.
@@ -95,7 +97,7 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
   var refusalCode: Sheaf_Refusal.Code {
     switch code {
     case .refused(let code): code
-    case .unreachable, .addressInUse, .temporary: .unavailable
+    case .unreachable, .untrusted, .addressInUse, .temporary: .unavailable
     // The peer may have been stopped, as by a laptop's lid, and repeats what it did.
     case .timeout, .damaged: .unavailable
     case .violation, .closed, .content: .protocol

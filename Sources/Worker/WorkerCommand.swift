@@ -8,6 +8,7 @@ import Renderer
 import Runtime
 package import SheafCompositing
 import SystemSupport
+import TLS
 import UnixSignals
 import Wire
 
@@ -73,7 +74,7 @@ struct WorkerCommand: ParsableCommand {
       finish; a second one ends the worker at once.
 
       Exit codes: 0 after SIGTERM or SIGINT and for want of tasks (--exit-when-idle), 1 the worker cannot start, 64 wrong command line, 69 the coordinator refuses \
-      this worker (token, version) or cannot be reached.
+      this worker (token, version), is not trusted or cannot be reached.
       """)
 
   @OptionGroup var options: WorkerOptions
@@ -202,6 +203,20 @@ struct WorkerOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "Connect with TLS, and trust the authorities of this file in PEM alone. [SHEAF_TLS_CA]", valueName: "file"))
+  var tlsCA: String?
+
+  @ArgumentParser.Flag(help: "Connect with TLS, and trust the authorities of this system. [SHEAF_TLS]")
+  var tls = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Connect with TLS to the one coordinator that has the certificate of this file.", valueName: "file",
+      visibility: .hidden))
+  var tlsPinned: String?
+
+  @Option(
+    help: ArgumentHelp(
       "How long tasks may go on after the first SIGTERM; default: 8. [SHEAF_DRAIN_SECONDS]", valueName: "seconds"))
   var drainSeconds: String?
 
@@ -227,6 +242,7 @@ struct WorkerOptions: ParsableArguments {
   /// The values of the command line and the environment together.
   struct Resolved {
     var coordinator: WireAddress
+    var trust: TLSTrust?
     var token: String
     var slots: Int
     /// Zero: no limit.
@@ -247,7 +263,7 @@ struct WorkerOptions: ParsableArguments {
     func agent(build: String, source: any ProcessSource) -> Agent.Settings {
       // The coordinator of a worker that `sheaf render` started is there at once or never.
       Agent.Settings(
-        coordinator: coordinator, token: token, name: name, workerID: WorkerOptions.newID(), build: build,
+        coordinator: coordinator, trust: trust, token: token, name: name, workerID: WorkerOptions.newID(), build: build,
         state: AgentState.Settings(slots: slots, drainLimit: drainLimit, idleLimit: idleLimit), taskMemory: taskMemory,
         maximumTries: exitsWithParent ? 8 : nil,
         source: source, disk: DiskWatch(folder: cache, minimum: minimumFree), contentStore: contentStore,
@@ -274,7 +290,10 @@ struct WorkerOptions: ParsableArguments {
       let drain = try Setting.number(drainSeconds, "--drain-seconds", "SHEAF_DRAIN_SECONDS", in: 0...86400)
       let idle = try Setting.number(exitWhenIdle, "--exit-when-idle", "SHEAF_EXIT_WHEN_IDLE", in: 1...86400)
       return Resolved(
-        coordinator: address, token: try Setting.token(file: tokenFile) ?? "",
+        coordinator: address,
+        trust: try tlsPinned.map { path in try TLSTrust(.certificate(path)) }
+          ?? TLSTrust.setting(authorities: tlsCA, system: tls),
+        token: try Setting.token(file: tokenFile) ?? "",
         slots: slots, taskMemory: Self.taskMemory(taskMemory, slots: slots),
         mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"), contentStore: contentStore,
         cache: try Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,

@@ -113,6 +113,7 @@ struct RuleTests {
     arguments: [
       ("127.0.0.1:7480", nil, nil, true), ("localhost", "http://localhost", "same-origin", true),
       ("[::1]:80", nil, "none", true), ("127.9.0.1:1", "http://127.9.0.1:1", nil, true),
+      ("localhost", "https://localhost", nil, false),
       ("evil.example", nil, nil, false), ("127.0.0.1.evil.example", nil, nil, false), ("128.0.0.1", nil, nil, false),
       ("127.0.0.1", "http://evil.example", nil, false), ("127.0.0.1:80", "http://127.0.0.1:81", nil, false),
       ("localhost", "null", nil, false), ("localhost", nil, "cross-site", false),
@@ -125,7 +126,14 @@ struct RuleTests {
     request.headerFields[.origin] = origin
     request.headerFields[HTTPField.Name("Sec-Fetch-Site")!] = site
     var error: ProblemDetails?
-    do { try Access.requireOwnSite(request) } catch let refusal { error = refusal }
+    do { try Access.requireOwnSite(request, scheme: "http") } catch let refusal { error = refusal }
     #expect((error == nil) == isAnswered)
+    // With TLS a page is its own if it came with TLS.
+    guard let origin else { return }
+    request.headerFields[.origin] = origin.replacing("http://", with: "https://")
+    let isOwn = isAnswered || origin.hasPrefix("https://")
+    var secure: ProblemDetails?
+    do { try Access.requireOwnSite(request, scheme: "https") } catch let refusal { secure = refusal }
+    #expect((secure == nil) == isOwn)
   }
 }

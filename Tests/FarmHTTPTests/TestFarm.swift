@@ -7,6 +7,7 @@ import FarmModel
 import Foundation
 import Jobs
 import Logging
+import TLS
 import TestPrograms
 import Testing
 import Wire
@@ -25,7 +26,7 @@ struct TestFarm: Sendable {
   /// The media root is `media` in its folder.
   static func run<R: Sendable>(
     token: String? = nil, minimumFree: Int64 = 0, availableBytes: (@Sendable () throws -> Int64)? = nil,
-    limits: HTTPLimits = HTTPLimits(), logs: (any LogHandler)? = nil,
+    limits: HTTPLimits = HTTPLimits(), tls identity: TLSIdentity? = nil, logs: (any LogHandler)? = nil,
     _ body: @escaping @Sendable (TestFarm) async throws -> R
   ) async throws -> R {
     let folder = try TemporaryFolder()
@@ -43,8 +44,8 @@ struct TestFarm: Sendable {
     let service = CoordinatorService(
       store: store, content: locator, configuration: configuration, logger: logger, availableBytes: availableBytes)
     let face = HTTPFace(
-      FarmService(service), address: WireAddress(host: "127.0.0.1", port: 0), isGuarded: token != nil, limits: limits,
-      logger: logger)
+      FarmService(service), address: WireAddress(host: "127.0.0.1", port: 0), tls: identity, isGuarded: token != nil,
+      limits: limits, logger: logger)
     let (ports, listening) = AsyncStream.makeStream(of: Int.self)
     return try await withThrowingTaskGroup(of: R?.self) { group in
       group.addTask {

@@ -2,6 +2,7 @@ import Client
 import FarmAPI
 import Foundation
 import SystemSupport
+import TLS
 import TestPrograms
 import Testing
 import Wire
@@ -15,6 +16,7 @@ final class Farm: @unchecked Sendable {
   private var workers: [RunningProgram] = []
   private let slots: Int
   private let mediaRoot: String?
+  private let certificates: TestCertificates?
   private let endpoint: CoordinatorClient.Endpoint
   let address: String
   /// Of the HTTP API.
@@ -38,16 +40,20 @@ final class Farm: @unchecked Sendable {
   ///   - environments: Variables of each worker, besides those that all have.
   ///   - recorded: A folder of `Tests/Compatibility`, or of a backup, whose database and content store the farm goes on
   ///     with. Nil: it is a new one.
+  ///   - certificates: All connections use TLS. Nil: they are plain.
   init(
     workers count: Int, slots: Int, mediaRoot: String? = nil, environments: [[String: String]] = [],
-    recorded: URL? = nil
+    recorded: URL? = nil, certificates: TestCertificates? = nil
   ) async throws {
     files = try Workspace()
+    self.certificates = certificates
     (self.slots, self.mediaRoot) = (slots, mediaRoot)
     database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
     let port = Int.random(in: 10000...16000) * 2
     (address, http) = ("127.0.0.1:\(port)", "127.0.0.1:\(port + 1)")
-    endpoint = CoordinatorClient.Endpoint(address: WireAddress(host: "127.0.0.1", port: port), token: token)
+    endpoint = CoordinatorClient.Endpoint(
+      address: WireAddress(host: "127.0.0.1", port: port), token: token,
+      trust: try certificates.map { try TLSTrust(.file($0.authority)) })
     _ = try await Command.output("createdb", database)
     if let recorded {
       _ = try await Command.output(
@@ -60,6 +66,9 @@ final class Farm: @unchecked Sendable {
       "serve", "--database", "postgres:///\(database)", "--listen", address, "--http", http, "--store",
       files.path("store"),
     ]
+    if let certificates {
+      serve += ["--tls-certificate", certificates.certificate(.good), "--tls-key", certificates.key(.good)]
+    }
     if let mediaRoot { serve += ["--media-root", mediaRoot] }
     let log = files.path("coordinator.log")
     try Data().write(to: URL(fileURLWithPath: log))
@@ -130,7 +139,7 @@ final class Farm: @unchecked Sendable {
     if let mediaRoot { arguments += ["--media-root", mediaRoot] }
     let worker = Command(
       executable: Place.products.appendingPathComponent(program).path, arguments: arguments,
-      environment: ["SHEAF_TOKEN": workerToken].merging(environment) { $1 })
+      environment: ["SHEAF_TOKEN": workerToken].merging(trust) { $1 }.merging(environment) { $1 })
     let log = files.path("worker-\(index).log")
     try Data().write(to: URL(fileURLWithPath: log))
     workers.append(try worker.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))
@@ -143,8 +152,11 @@ final class Farm: @unchecked Sendable {
     let access = file.map { ["SHEAF_TOKEN_FILE": $0] } ?? ["SHEAF_TOKEN": token]
     return Command(
       executable: Place.products.appendingPathComponent("sheaf").path, arguments: arguments,
-      environment: ["SHEAF_COORDINATOR": address].merging(access) { $1 })
+      environment: ["SHEAF_COORDINATOR": address].merging(access) { $1 }.merging(trust) { $1 })
   }
+
+  /// The variables of whom clients and workers trust.
+  private var trust: [String: String] { certificates.map { ["SHEAF_TLS_CA": $0.authority] } ?? [:] }
 
   /// Runs a script of the shell in a folder, with what it needs to use the HTTP API.
   func shell(_ script: String, in folder: String, seconds: Double = 240) async throws -> Command.Result {

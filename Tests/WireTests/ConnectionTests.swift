@@ -6,6 +6,7 @@ import NIOCore
 import NIOPosix
 import SwiftProtobuf
 import SystemSupport
+import TLS
 import TestPrograms
 import Testing
 
@@ -13,13 +14,13 @@ import Testing
 
 /// Runs a server that by default admits every peer and ignores what it sends.
 func withServer<R: Sendable>(
-  maximumConnections: Int = 64, helloTimeout: Duration = .seconds(300),
+  maximumConnections: Int = 64, helloTimeout: Duration = .seconds(300), tls identity: TLSIdentity? = nil,
   admit: @escaping WireServer.Admission<Void> = { _, _ in .success((.welcoming, ())) },
   session: @escaping WireServer.Session<Void> = { connection, _, _ in for try await _ in connection.inbound {} },
   _ body: @Sendable (WireAddress) async throws -> R
 ) async throws -> R {
   let server = try await WireServer.bind(
-    to: WireAddress(host: "127.0.0.1", port: 0), helloTimeout: helloTimeout,
+    to: WireAddress(host: "127.0.0.1", port: 0), tls: identity, helloTimeout: helloTimeout,
     logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
   return try await withThrowingTaskGroup(of: Void.self) { group in
     group.addTask { try await server.run(maximumConnections: maximumConnections, admit: admit, session: session) }

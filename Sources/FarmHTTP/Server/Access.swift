@@ -8,6 +8,8 @@ struct Access: Sendable {
   let farm: FarmService
   /// Whether the farm has a token.
   let isGuarded: Bool
+  /// Of the addresses of the API: `http` or `https`.
+  let scheme: String
 
   /// The farm, as whoever has sent a request may ask it. A failure if nobody who may has sent it.
   /// - Parameter address: Where from, without a port.
@@ -21,7 +23,7 @@ struct Access: Sendable {
 
   private func farm(for request: HTTPRequest, from address: String) async throws -> FarmService {
     // A page of another site cannot know a token.
-    if !isGuarded { try Self.requireOwnSite(request) }
+    if !isGuarded { try Self.requireOwnSite(request, scheme: scheme) }
     let token = isGuarded ? try Self.token(request.headerFields[.authorization]) : nil
     do {
       return farm.asked(by: try await farm.caller(presenting: token, from: address))
@@ -32,14 +34,14 @@ struct Access: Sendable {
 
   /// A farm without a token listens at this machine alone, but a browser of this machine shows pages of other sites,
   /// and sends what they ask for. Such a request states the page's site, or names this machine by a name of theirs.
-  static func requireOwnSite(_ request: HTTPRequest) throws(ProblemDetails) {
+  static func requireOwnSite(_ request: HTTPRequest, scheme: String) throws(ProblemDetails) {
     guard let authority = request.authority, !authority.isEmpty else {
       throw ProblemDetails(.badRequest, "the request has no header Host")
     }
     let site = request.headerFields[HTTPField.Name("Sec-Fetch-Site")!]
     let isForeign = site.map { !["same-origin", "none"].contains($0) } ?? false
     let origin = request.headerFields[.origin]
-    guard isLoopback(authority), !isForeign, origin.map({ $0 == "http://\(authority)" }) ?? true else {
+    guard isLoopback(authority), !isForeign, origin.map({ $0 == "\(scheme)://\(authority)" }) ?? true else {
       throw ProblemDetails(
         .forbidden, "a farm without a token answers programs of this machine and its own page, and no other site")
     }

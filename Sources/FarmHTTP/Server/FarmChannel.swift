@@ -2,15 +2,34 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
+import TLS
 
 /// A connection of HTTP/1.1, and of HTTP/1.0, which ends with its one reply.
 struct FarmChannel: ServerChildChannel {
   typealias Value = HTTP1Channel.Value
 
   let inner: HTTP1Channel
+  /// Nil: connections are plain.
+  let identity: TLSIdentity?
+
+  /// How long the handshake of TLS may take.
+  private static let handshakeTimeout = Duration.seconds(10)
+  /// For a request that comes without TLS.
+  private static let answerToPlain = ByteBuffer(
+    string: "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 35\r\n\r\n"
+      + "This address serves https:// alone\n")
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-    inner.setup(channel: channel, logger: logger).flatMapThrowing { value in
+    do {
+      if let identity {
+        let handler = try TLSHandler(
+          server: identity.context, answer: Self.answerToPlain, timeout: Self.handshakeTimeout)
+        try channel.pipeline.syncOperations.addHandler(handler)
+      }
+    } catch {
+      return channel.eventLoop.makeFailedFuture(error)
+    }
+    return inner.setup(channel: channel, logger: logger).flatMapThrowing { value in
       let pipeline = channel.pipeline.syncOperations
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
       try pipeline.addHandler(LastRequestHandler(), position: .after(decoder))

@@ -3,30 +3,70 @@ import ContentStorage
 import FarmAPI
 public import FoundationEssentials
 import SystemSupport
+import TLS
 import Wire
 
 /// A farm's coordinator. Each operation connects again when the connection is lost, and goes on where it was.
 public struct Farm: Sendable {
   let client: FarmClient
 
+  /// How the connections to a coordinator are protected.
+  public enum Encryption: Sendable, Hashable {
+    /// Not at all: for a farm of this machine, or of a network that is private.
+    case none
+    /// TLS, with a coordinator whose certificate is for the host and of an authority that this system trusts.
+    case systemAuthorities
+    /// TLS, with a coordinator whose certificate is for the host and of one of the authorities in a file in PEM. No
+    /// others are trusted.
+    case authorities(URL)
+
+    fileprivate var trust: TLSTrust? {
+      get throws(SheafError) {
+        do throws(TLSError) {
+          return switch self {
+          case .none: nil
+          case .systemAuthorities: try TLSTrust(.system)
+          case .authorities(let file): try TLSTrust(.file(file.path))
+          }
+        } catch {
+          throw SheafError(.misuse, error.message)
+        }
+      }
+    }
+  }
+
   /// - Parameters:
   ///   - host: The name or the IP address of the coordinator's machine. It is not reached before the first operation.
   ///   - port: The TCP port at which the coordinator listens.
   ///   - token: The farm's token; empty if it has none.
   public init(host: String, port: Int = 7433, token: String = "") {
-    client = FarmClient(
-      CoordinatorClient.Endpoint(address: WireAddress(host: host, port: port), token: token)
-    ) { _ in }
+    self.init(CoordinatorClient.Endpoint(address: WireAddress(host: host, port: port), token: token))
+  }
+
+  /// - Parameters:
+  ///   - host: The name or the IP address of the coordinator's machine. It is not reached before the first operation.
+  ///   - port: The TCP port at which the coordinator listens.
+  ///   - token: The farm's token; empty if it has none.
+  ///   - encryption: The call throws if a file of authorities cannot be used.
+  public init(host: String, port: Int = 7433, token: String = "", encryption: Encryption) throws(SheafError) {
+    self.init(
+      CoordinatorClient.Endpoint(
+        address: WireAddress(host: host, port: port), token: token, trust: try encryption.trust))
+  }
+
+  private init(_ endpoint: CoordinatorClient.Endpoint) {
+    client = FarmClient(endpoint) { _ in }
   }
 
   /// - Parameters:
   ///   - address: Such as `farm.example:7433`, or a host alone. The call throws if it is no address.
   ///   - token: The farm's token; empty if it has none.
-  public init(_ address: String, token: String = "") throws(SheafError) {
+  ///   - encryption: The call throws if a file of authorities cannot be used.
+  public init(_ address: String, token: String = "", encryption: Encryption = .none) throws(SheafError) {
     guard let parsed = WireAddress(address), parsed.port > 0 else {
       throw SheafError(.misuse, "\"\(address)\" is not an address; an address is host:port, such as farm.example:7433")
     }
-    self.init(host: parsed.host, port: parsed.port, token: token)
+    try self.init(host: parsed.host, port: parsed.port, token: token, encryption: encryption)
   }
 
   /// Uploads the media that the farm does not have, and submits the edit. Throws with every problem of the edit.

@@ -1,5 +1,6 @@
 import NIOCore
 import Synchronization
+import TLS
 
 /// A frame that arrived, and the memory that is counted for it until the last reference is gone.
 /// It is decoded by its reader: a message may take many times the memory of its bytes.
@@ -91,6 +92,8 @@ final class FrameHandler: ChannelDuplexHandler {
   /// Whether the channel was asked to read, and has not yet.
   private var isReading = false
   private var isDelivering = false
+  /// Why the end of the connection is not one that the peer has stated.
+  private var truncation: TLSError?
   private var progress: Progress?
 
   /// When the last read ended; nil while reading.
@@ -137,6 +140,8 @@ final class FrameHandler: ChannelDuplexHandler {
     if case .discarding = state {
     } else if deliverRest(context) {
       fail(WireError(.closed, "the connection was closed in the middle of a frame"), context)
+    } else if let truncation {
+      fail(truncation, context)
     }
     end(WireError(.closed, "the connection was closed before its first frame"))
     discard()
@@ -144,6 +149,11 @@ final class FrameHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if let error = error as? TLSError, error.code == .truncated {
+      // What arrived before is received, as that of any connection that is closed.
+      truncation = error
+      return
+    }
     end(error)
     context.fireErrorCaught(error)
   }

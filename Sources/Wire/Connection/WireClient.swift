@@ -1,6 +1,7 @@
 import Glibc
 package import NIOCore
 import NIOPosix
+package import TLS
 
 /// The connecting end: workers and clients.
 package enum WireClient {
@@ -8,16 +9,19 @@ package enum WireClient {
   /// throws.
   ///
   /// - Parameters:
+  ///   - trust: Whom to trust of those who have a certificate for the address's host. Nil: the connection is plain.
   ///   - hello: Its protocol version is filled in here.
   ///   - timeout: How long connecting may take, and then how long the coordinator may take to answer the hello.
-  /// - Throws: `WireError`: `.unreachable` if the connection is not made within `timeout`, `.refused` with the
-  ///   coordinator's reason (a wrong token, another version); or what `body` throws.
+  /// - Throws: `WireError`: `.unreachable` if the connection is not made within `timeout`, `.untrusted` if the
+  ///   certificate is not accepted, `.refused` with the coordinator's reason (a wrong token, another version); or what
+  ///   `body` throws.
   package static func withConnection<R: Sendable>(
-    to address: WireAddress, hello: Sheaf_Hello, timeout: Duration = WireProtocol.helloTimeout,
+    to address: WireAddress, trusting trust: TLSTrust? = nil, hello: Sheaf_Hello,
+    timeout: Duration = WireProtocol.helloTimeout,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     _ body: @Sendable (WireConnection, Sheaf_Welcome) async throws -> R
   ) async throws -> R {
-    let opening = try await connect(to: address, timeout: timeout, on: group)
+    let opening = try await connect(to: address, trust, timeout: timeout, on: group)
     var greeting = hello
     greeting.protocolVersion = WireProtocol.version
     let first = WireMessage.hello(greeting)
@@ -33,9 +37,9 @@ package enum WireClient {
     }
   }
 
-  private static func connect(to address: WireAddress, timeout: Duration, on group: any EventLoopGroup)
-    async throws(WireError) -> WireTransport.Opening
-  {
+  private static func connect(
+    to address: WireAddress, _ trust: TLSTrust?, timeout: Duration, on group: any EventLoopGroup
+  ) async throws(WireError) -> WireTransport.Opening {
     var bootstrap = ClientBootstrap(group: group)
       .connectTimeout(TimeAmount(timeout))
       .channelOption(.writeBufferWaterMark, value: WireTransport.writeBuffer)
@@ -48,7 +52,7 @@ package enum WireClient {
         let rules = FrameRules(
           first: limits.first, later: { _ in (limits.later, .client) }, memory: MemoryBudget(limit: .max),
           helloTimeout: timeout)
-        return WireTransport.open(channel, rules)
+        return WireTransport.open(channel, rules) { try trust.map { try TLSHandler($0, host: address.host) } }
       }
     } catch {
       throw WireError(.unreachable, "no coordinator answers at \(address): \(reason(error))")
@@ -67,6 +71,8 @@ package enum WireClient {
       case .violation: throw otherProgram(address)
       default: throw error
       }
+    } catch let error as TLSError {
+      throw Self.error(error, of: address)
     } catch {
       throw WireError(.closed, "the connection broke: \(reason(error))")
     }
@@ -79,6 +85,16 @@ package enum WireClient {
       )
     case .refusal(let refusal): throw WireError(.refused(refusal.code), refusal.message)
     default: throw otherProgram(address)
+    }
+  }
+
+  private static func error(_ error: TLSError, of address: WireAddress) -> WireError {
+    switch error.code {
+    case .untrusted: WireError(.untrusted, "the coordinator at \(address) is not trusted: \(error)")
+    case .notTLS: WireError(.unreachable, "what listens at \(address) does not use TLS, and this program requires it")
+    case .truncated: WireError(.closed, "\(error)")
+    case .timeout: WireError(.timeout, "\(error)")
+    case .failed, .file: WireError(.unreachable, "there is no TLS connection to \(address): \(error)")
     }
   }
 

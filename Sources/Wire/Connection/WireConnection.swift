@@ -4,6 +4,7 @@ import NIOPosix
 import Runtime
 import SwiftProtobuf
 import Synchronization
+import TLS
 
 /// One end of a connection after its hello: messages out and messages in, with back-pressure both ways.
 package struct WireConnection: Sendable {
@@ -237,18 +238,25 @@ enum WireTransport {
   final class Accepted: Sendable {
     private let channel: any Channel
     private let rules: FrameRules
+    private let identity: TLSIdentity?
     private let isOpened = Mutex(false)
 
-    init(_ channel: any Channel, _ rules: FrameRules) {
+    /// - Parameter identity: Of this server. Nil: the connection is plain.
+    init(_ channel: any Channel, _ rules: FrameRules, _ identity: TLSIdentity?) {
       self.channel = channel
       self.rules = rules
+      self.identity = identity
     }
 
     /// May be called once. Throws if the peer has closed the connection. The caller executes and closes the channel,
     /// and begins to read it.
     func open() async throws -> Opening {
       isOpened.withLock { $0 = true }
-      return try await channel.eventLoop.flatSubmit { [channel, rules] in WireTransport.open(channel, rules) }.get()
+      return try await channel.eventLoop.flatSubmit { [channel, rules, identity] in
+        WireTransport.open(channel, rules) {
+          try identity.map { try TLSHandler(server: $0.context, answer: WireTransport.answerToPlain) }
+        }
+      }.get()
     }
 
     /// The peer's address, without its port.
@@ -262,11 +270,15 @@ enum WireTransport {
     }
   }
 
-  static func open(_ channel: any Channel, _ rules: FrameRules) -> EventLoopFuture<Opening> {
+  /// - Parameter tls: Makes the handler of a connection with TLS. Nil: the connection is plain.
+  static func open(
+    _ channel: any Channel, _ rules: FrameRules, tls: () throws -> TLSHandler? = { nil }
+  ) -> EventLoopFuture<Opening> {
     channel.eventLoop.makeCompletedFuture {
       let promise = channel.eventLoop.makePromise(of: Sheaf_Frame.self)
       let activity = ConnectionActivity()
       do {
+        if let handler = try tls() { try channel.pipeline.syncOperations.addHandler(handler) }
         try channel.pipeline.syncOperations.addHandler(FrameHandler(rules, first: promise, activity: activity))
       } catch {
         promise.fail(error)
@@ -281,6 +293,16 @@ enum WireTransport {
         channel: wrapped, first: promise.futureResult, activity: activity, memory: rules.memory, decoded: rules.decoded)
     }
   }
+
+  /// For a peer that sends a hello to a server with TLS.
+  static let answerToPlain: ByteBuffer? = {
+    let refusal = Sheaf_Refusal.with {
+      $0.code = .protocol
+      $0.message =
+        "this coordinator requires TLS: connect with --tls-ca, or with --tls if this system trusts its authority"
+    }
+    return try? Sheaf_Frame.with { $0.refusal = refusal }.framed()
+  }()
 
   /// Small messages are sent at once, and the system holds little content that was not sent yet, because a message
   /// waits behind it. A peer that has vanished is detected within half a minute, even if neither end sends anything.

@@ -4,6 +4,7 @@ package import NIOCore
 import NIOPosix
 package import Runtime
 import Synchronization
+package import TLS
 
 /// The listening end: a coordinator.
 package struct WireServer: Sendable {
@@ -27,13 +28,15 @@ package struct WireServer: Sendable {
   /// - Parameters:
   ///   - memory: The most bytes that all connections hold together, of frames and of content. What is decoded of them
   ///     may take an eighth more.
-  ///   - helloTimeout: How long the first frame of a connection may take.
+  ///   - identity: The certificate of a server with TLS. Nil: connections are plain.
+  ///   - helloTimeout: How long the first frame of a connection may take, with the handshake of TLS before it.
   ///   - pending: How many connections may be open that have not said hello.
   ///   - frameTimeout: A peer that has sent a part of a frame must go on sending: within this time
   ///     `WireProtocol.leastProgress` bytes.
   package static func bind(
     to address: WireAddress, on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
-    memory: Int = WireProtocol.serverMemory, helloTimeout: Duration = WireProtocol.helloTimeout,
+    tls identity: TLSIdentity? = nil, memory: Int = WireProtocol.serverMemory,
+    helloTimeout: Duration = WireProtocol.helloTimeout,
     frameTimeout: Duration = WireProtocol.frameTimeout,
     pending: (ofAddress: Int, all: Int) = WireProtocol.pendingConnections, logger: Logger
   ) async throws(WireError) -> WireServer {
@@ -62,7 +65,7 @@ package struct WireServer: Sendable {
             // A socket option that this system does not have is not a reason to refuse a peer.
             channel.setOption(option, value: value).whenFailure { _ in }
           }
-          return channel.eventLoop.makeSucceededFuture(WireTransport.Accepted(channel, rules))
+          return channel.eventLoop.makeSucceededFuture(WireTransport.Accepted(channel, rules, identity))
         }
       let port = channel.channel.localAddress?.port ?? address.port
       return WireServer(
@@ -108,6 +111,8 @@ package struct WireServer: Sendable {
     _ accepted: WireTransport.Accepted, _ number: Int, _ open: ConnectionCounter, _ maximumConnections: Int,
     _ admit: Admission<Peer>, _ session: Session<Peer>
   ) async {
+    // It is not known any more when the connection is closed.
+    let address = accepted.address
     do {
       let opening = try await accepted.open()
       try await opening.channel.executeThenClose { inbound, outbound in
@@ -126,6 +131,9 @@ package struct WireServer: Sendable {
           try await connection.send(.welcome(welcome))
           try await session(connection, hello, peer)
         } catch let error as WireError where error.code == .closed {
+          throw error
+        } catch let error as TLSError where isSilent {
+          refusals.refused("TLS handshakes that failed", address)
           throw error
         } catch let error as WireError {
           logger.debug("connection refused", metadata: ["peer": "\(connection.peer)", "reason": "\(error.message)"])

@@ -2,12 +2,15 @@ import Logging
 import Runtime
 import SwiftProtobuf
 import Synchronization
+import TLS
 import Wire
 
 /// The agent: passes events to `AgentState` and carries out the effects. It runs no codec and waits for none.
 struct Agent: Sendable {
   struct Settings: Sendable {
     var coordinator: WireAddress
+    /// Whom the worker trusts. Nil: the connection is plain.
+    var trust: TLSTrust?
     var token: String
     /// A name for people.
     var name: String
@@ -116,7 +119,7 @@ struct Agent: Sendable {
       $0.workerID = settings.workerID
     }
     let connector = CoordinatorConnector(
-      address: settings.coordinator, hello: hello, maximumTries: settings.maximumTries,
+      address: settings.coordinator, trust: settings.trust, hello: hello, maximumTries: settings.maximumTries,
       longestConnecting: settings.longestConnecting, logger: logger
     ) { [holdsLeases] in holdsLeases.isSet }
     try await connector.run { coordinator, welcome in

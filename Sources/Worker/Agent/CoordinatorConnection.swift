@@ -1,5 +1,6 @@
 import Logging
 import Synchronization
+import TLS
 import Wire
 
 /// The worker's connection to the coordinator, after the coordinator has accepted it.
@@ -59,6 +60,8 @@ struct CoordinatorConnection: Sendable {
 /// Keeps a worker connected: connects again, after growing waits, whenever the connection is lost or refused.
 struct CoordinatorConnector: Sendable {
   let address: WireAddress
+  /// Nil: the connection is plain.
+  let trust: TLSTrust?
   /// Its session is filled in here.
   let hello: Sheaf_Hello
   /// How many failed tries in a row end `run`; with nil, no number of them does.
@@ -71,7 +74,7 @@ struct CoordinatorConnector: Sendable {
 
   /// Runs until the task is cancelled. The sessions of the tries are numbered from 1, so that the coordinator can
   /// distinguish an older connection from a newer one. Throws `WireError` if another try cannot help: the token is
-  /// wrong, the coordinator has another version of the protocol, or `maximumTries` have failed.
+  /// wrong, the coordinator is not trusted or has another version of the protocol, or `maximumTries` have failed.
   /// - Parameter onEvent: Called with what the coordinator sends, and with `disconnected` after each connection.
   func run(
     onConnection: @escaping @Sendable (CoordinatorConnection, Sheaf_Welcome) -> Void,
@@ -87,7 +90,8 @@ struct CoordinatorConnector: Sendable {
       var reason = WireError(.closed, "the coordinator closed the connection")
       do {
         let timeout = longestConnecting ?? (holdsLeases() ? Backoff.longestWithLeases : Backoff.longest)
-        try await WireClient.withConnection(to: address, hello: greeting, timeout: timeout) { connection, welcome in
+        try await WireClient.withConnection(to: address, trusting: trust, hello: greeting, timeout: timeout) {
+          connection, welcome in
           wasConnected.store(true, ordering: .releasing)
           logger.info("connected", metadata: ["coordinator": "\(address)", "server": "\(welcome.server)"])
           let coordinator = CoordinatorConnection(connection)
@@ -119,7 +123,7 @@ extension WireError {
   /// Whether a coordinator that answers a hello with it will answer every other hello with it.
   fileprivate var isPermanent: Bool {
     switch code {
-    case .refused(.token), .refused(.protocol), .violation: true
+    case .refused(.token), .refused(.protocol), .violation, .untrusted: true
     default: false
     }
   }
