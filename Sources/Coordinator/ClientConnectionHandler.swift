@@ -37,6 +37,9 @@ actor ClientConnectionHandler {
     let transfers = ContentTransferHandler(
       content: service.content, connection: connection, minimumFree: service.configuration.minimumFree,
       checksReads: true,
+      mayRead: { [farm] () throws(WireError) in
+        do throws(FarmError) { try farm.require(.see) } catch { throw WireError(error) }
+      },
       mayUpload: { [farm] () throws(WireError) in
         do throws(FarmError) { try farm.require(.submit) } catch { throw WireError(error) }
       },
@@ -226,7 +229,7 @@ extension WireError {
     case .notFound, .lost: self.init(.refused(.notFound), error.message)
     case .unavailable, .full: self.init(.refused(.unavailable), error.message)
     case .unauthorized: self.init(.refused(.token), error.message)
-    case .forbidden: self.init(.refused(.forbidden), error.message)
+    case .forbidden, .tooMany: self.init(.refused(.forbidden), error.message)
     }
   }
 }

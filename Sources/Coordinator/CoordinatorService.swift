@@ -173,6 +173,8 @@ package actor CoordinatorService {
       for worker in connections.close() { group.addTask { await worker.refuseAsShuttingDown() } }
     }
     for client in clients.values { client.cancel() }
+    server.refusals.flush()
+    await audit.flush()
   }
 
   private nonisolated func admit(

@@ -42,6 +42,9 @@ extension FarmService {
   /// Throws `.forbidden`, and records it, unless the caller may see what happens in the farm.
   package func requireSight() throws(FarmError) { try require(.see) }
 
+  /// The same of changing jobs.
+  package func requireChange() throws(FarmError) { try require(.submit) }
+
   /// Whether the caller may know of a job; false also if there is no such job, as far as that was looked for. Throws
   /// `.forbidden` unless the caller's role allows `permission`.
   func sees(_ job: JobID, to permission: Permission = .see) async throws -> Bool {

@@ -90,7 +90,7 @@ extension FarmService {
         inspected.images = images
         return inspected
       }
-      return try await Inspection(coordinator, owner: caller.owner).answer(inspected)
+      return try await Inspection(coordinator).answer(inspected)
     }
   }
 

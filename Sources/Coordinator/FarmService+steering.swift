@@ -49,7 +49,9 @@ extension FarmService {
   func check(priority: Int32) throws(FarmError) {
     guard caller.role == .submitter, !Self.submitterPriorities.contains(priority) else { return }
     let (lowest, highest) = (Self.submitterPriorities.lowerBound, Self.submitterPriorities.upperBound)
-    throw FarmError(.forbidden, "a submitter's priorities are \(lowest) to \(highest), not \(priority)")
+    let message = "a submitter's priorities are \(lowest) to \(highest), not \(priority)"
+    coordinator.audit.recordRefusal(AuditEntry(.refused, by: caller, of: "", detail: message))
+    throw FarmError(.forbidden, message)
   }
 
   // MARK: Owners

@@ -64,10 +64,12 @@ package struct FarmService: Sendable {
     return try await withStore {
       for before in submission.schedule.after {
         let found = try await sees(JobID(before)) ? try await coordinator.store.summary(of: JobID(before)) : nil
-        if found == nil { throw FarmError(.invalid, "there is no job \(before) to come after") }
+        guard let found, caller.owner == nil || found.job.owner == caller.owner else {
+          throw FarmError(.invalid, "there is no job \(before) to come after")
+        }
       }
       let reply = try await JobSubmission(coordinator, owner: caller.owner).submit(submission, text?.text)
-      if let job = reply.job, !reply.isRepeated { try await audit(.jobSubmitted, job, submission.name) }
+      if let job = reply.job, !reply.isRepeated { try await audit(.jobSubmitted, job, String(submission.name.prefix(256))) }
       return reply
     }
   }
@@ -84,7 +86,7 @@ package struct FarmService: Sendable {
   /// Probes the media of a document and plans it. Nothing is rendered but still pictures.
   package func inspect(_ request: InspectionRequest) async throws -> InspectionReply {
     try require(.submit)
-    return try await withStore { try await Inspection(coordinator, owner: caller.owner).answer(request) }
+    return try await withStore { try await Inspection(coordinator).answer(request) }
   }
 
   // MARK: Jobs
@@ -177,7 +179,7 @@ package struct FarmService: Sendable {
   /// be.
   package func markFetched(_ job: JobID) async {
     // Who only looks at a film does not have it in place of its owner.
-    guard (try? await sees(job, to: .submit)) == true else { return }
+    guard caller.role.allows(.submit), (try? await sees(job)) == true else { return }
     do throws(JobStoreError) {
       try await coordinator.store.markFetched(job)
     } catch {
@@ -216,7 +218,7 @@ extension FarmError {
   /// What a client receives when the store could not carry out its request.
   init(_ error: JobStoreError) {
     if error.code == .full {
-      self.init(.conflict, error.message)
+      self.init(.tooMany, error.message)
       return
     }
     self.init(.unavailable, "the coordinator's job store: \(error)")

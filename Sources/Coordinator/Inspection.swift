@@ -17,12 +17,9 @@ struct Inspection: Sendable {
   static let longest: Duration = .seconds(600)
 
   private let service: CoordinatorService
-  private let owner: String?
 
-  /// - Parameter owner: Whose tasks it makes. Nil: nobody's.
-  init(_ service: CoordinatorService, owner: String?) {
+  init(_ service: CoordinatorService) {
     self.service = service
-    self.owner = owner
   }
 
   func answer(_ inspected: InspectionRequest) async throws -> InspectionReply {
@@ -194,8 +191,7 @@ struct Inspection: Sendable {
         let id = JobID("\(name)-\(number)")
         jobs.append(id)
         _ = try await service.store.submit(
-          NewJob(
-            id: id, name: title, owner: owner, purpose: .inspection, priority: .max, request: encoded, tasks: [task]))
+          NewJob(id: id, name: title, purpose: .inspection, priority: .max, request: encoded, tasks: [task]))
       }
       result = try await body(jobs)
     } catch {

@@ -28,15 +28,17 @@ struct JobSubmission: Sendable {
     guard submission.id.utf8.count <= 64, submission.id.utf8.allSatisfy({ (33...126).contains($0) }) else {
       throw FarmError(.invalid, "a submission must be named by 1 to 64 visible ASCII characters, or not at all")
     }
-    guard submission.schedule.after.count <= 100, submission.schedule.after.allSatisfy({ JobID($0).isWellFormed })
+    guard submission.schedule.after.count <= NewJob.mostBefore, submission.schedule.after.allSatisfy({ JobID($0).isWellFormed })
     else {
-      throw FarmError(.invalid, "a job comes after at most 100 jobs, each named by its id")
+      throw FarmError(.invalid, "a job comes after at most \(NewJob.mostBefore) jobs, each named by its id")
     }
     var (request, problems) = try await read(
       submission.document, submission.assets, options: submission.options, output: submission.output, text)
     guard problems.isEmpty else { return SubmissionReply(problems: problems) }
     let trace = submission.traceparent.flatMap { TraceContext($0)?.child() } ?? .fresh()
     request.traceparent = trace.description
+    request.priority = submission.priority == 0 ? nil : submission.priority
+    request.schedule = submission.schedule == JobSchedule() ? nil : submission.schedule
     let (tasks, encoded) = try await BlockingWork.run { [results = service.results, request] in
       (try ProbeTasks.make(request, results: results), try request.encoded())
     }

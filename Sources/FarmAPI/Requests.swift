@@ -189,6 +189,8 @@ package struct FarmError: Error, Sendable, Hashable, CustomStringConvertible {
     case unauthorized
     /// Its token does not allow it.
     case forbidden
+    /// Its owner has as many jobs as it may have.
+    case tooMany
     /// It names a job that does not exist, or that is another owner's.
     case notFound
     /// It does not fit the state that its job is in, or what was sent before under the same id.

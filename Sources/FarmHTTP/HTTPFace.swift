@@ -73,6 +73,7 @@ package struct HTTPFace: Sendable {
   /// Accepts no more connections, ends the streams of events, and closes each connection when its request is answered.
   package func drain() async {
     await responder.events.stop()
+    responder.flush()
     guard let server = running.end() else { return }
     do {
       try await server.shutdownGracefully()

@@ -51,6 +51,9 @@ struct Responder: Sendable {
     farm.follow(refusals)
   }
 
+  /// Logs what is counted of refusals.
+  func flush() { refusals.flush() }
+
   /// Counts what happens in the farm, until it is cancelled.
   func follow() async {
     for await event in farm.ownEvents() { measurements.count(event) }
@@ -79,8 +82,8 @@ struct Responder: Sendable {
     _ channel: any Channel, _ address: String
   ) async throws {
     let (response, template) = await answer(request, asked)
-    if response.status == .unauthorized, request.headers.contains(.authorization) {
-      refusals.refused("requests over HTTP with a wrong token", address)
+    if let refusal = Self.refusal(of: asked), request.headers.contains(.authorization) {
+      refusals.refused("requests over HTTP with \(refusal)", address)
       // Whoever guesses has few guesses.
       try await Task.sleep(for: WireProtocol.refusalDelay)
     }
@@ -100,6 +103,13 @@ struct Responder: Sendable {
       try await response.body.write(WatchedWriter(writer.writeHead(head), watch))
     }
     if closes { channel.close(mode: .input, promise: nil) }
+  }
+
+  /// Why nobody who may be a client has sent a request. Nil: somebody has, or the store does not answer.
+  private static func refusal(of asked: Result<FarmService, any Error>) -> String? {
+    guard case .failure(let error) = asked else { return nil }
+    if let error = error as? FarmError, error.code == .forbidden { return "a token of workers" }
+    return (error as? ProblemDetails)?.kind == .unauthorized ? "a wrong token" : nil
   }
 
   /// Whether the client may send the body. The reply says why not.

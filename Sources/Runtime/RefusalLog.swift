@@ -62,6 +62,9 @@ package final class RefusalLog: Sendable {
     }
   }
 
+  /// Logs what is counted and not logged yet.
+  package func flush() { for reason in entries.withLock({ $0.keys.sorted() }) { flush(reason) } }
+
   private func flush(_ reason: String) {
     let entry = entries.withLock { entries -> Entry? in
       guard let entry = entries[reason], entry.count > 0 else { return nil }

@@ -93,25 +93,29 @@ struct OwnersCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The owner that is changed; '' is whoever has the farm's own token. [SHEAF_SET]", valueName: "owner"))
+      "The owner that is changed; '' is whoever has the farm's own token. [SHEAF_OWNER]", valueName: "owner"))
   var set: String?
 
-  @Option(help: ArgumentHelp("Its weight, 0.001 to 1000; that of others is 1. [SHEAF_WEIGHT]", valueName: "n"))
+  @Option(help: ArgumentHelp("Its weight, 0.001 to 1000; that of others is 1. [SHEAF_OWNER_WEIGHT]", valueName: "n"))
   var weight: String?
 
   @Option(
-    help: ArgumentHelp("How many of its tasks may run: a number, or any. [SHEAF_MAX_RUNNING]", valueName: "n"))
+    help: ArgumentHelp("How many of its tasks may run: a number, or any. [SHEAF_OWNER_MAX_RUNNING]", valueName: "n"))
   var maxRunning: String?
 
   @Option(
-    help: ArgumentHelp("How many of its jobs may not have ended: a number, or any. [SHEAF_MAX_JOBS]", valueName: "n"))
+    help: ArgumentHelp("How many of its jobs may not have ended: a number, or any. [SHEAF_OWNER_MAX_JOBS]", valueName: "n"))
   var maxJobs: String?
 
   @OptionGroup var coordinator: CoordinatorOptions
   @OptionGroup var json: JSONOption
 
   func run() async throws {
+    let weight = Setting.text(weight, "SHEAF_OWNER_WEIGHT")
+    let maxRunning = Setting.text(maxRunning, "SHEAF_OWNER_MAX_RUNNING")
+    let maxJobs = Setting.text(maxJobs, "SHEAF_OWNER_MAX_JOBS")
     let changes = [weight, maxRunning, maxJobs].contains { $0 != nil }
+    let set = changes ? Setting.text(set, "SHEAF_OWNER") : set
     guard changes == (set != nil) else {
       throw ValidationError("with --set give --weight, --max-running or --max-jobs, and these with it alone")
     }

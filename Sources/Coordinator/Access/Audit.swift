@@ -16,7 +16,14 @@ final class Audit: Sendable {
   private let logger: Logger
   /// Whether anything is recorded.
   private let isOn: Bool
-  private let known = Mutex<[AuditEntry: ContinuousClock.Instant]>([:])
+  private let known = Mutex<[AuditEntry: Known]>([:])
+
+  /// What was recorded a short time ago.
+  private struct Known {
+    var until: ContinuousClock.Instant
+    /// How often it has happened since.
+    var count: Int64 = 0
+  }
 
   init(store: any JobStore, isOn: Bool, logger: Logger) {
     self.store = store
@@ -52,7 +59,8 @@ final class Audit: Sendable {
     }
   }
 
-  /// Records a refusal, unless the same was recorded a short time ago. It does not wait for the store.
+  /// Records a refusal: the first at once, and the same again once a minute with how often. It does not wait for the
+  /// store.
   func recordRefusal(_ entry: AuditEntry) {
     guard isOn, isNew(entry, for: Self.ofRefusals) else { return }
     logger.warning(
@@ -61,8 +69,26 @@ final class Audit: Sendable {
         "reason": "\(entry.detail)", "owner": "\(entry.caller.owner ?? "")",
         "token": "\(entry.caller.token?.description ?? "")", "peers": "\(entry.caller.address)",
       ])
-    // The log has it if the store has not.
-    Task { try? await record(entry) }
+    Task {
+      // The log has it if the store has not.
+      try? await record(entry)
+      try? await Task.sleep(for: Self.ofRefusals)
+      await recordAgain(entry)
+    }
+  }
+
+  private func recordAgain(_ entry: AuditEntry) async {
+    let count = known.withLock { known in known.removeValue(forKey: entry)?.count ?? 0 }
+    guard count > 0 else { return }
+    var again = entry
+    again.times = count
+    try? await record(again)
+  }
+
+  /// Records what is counted and not recorded yet: the coordinator ends.
+  func flush() async {
+    let counted = known.withLock { known in known.filter { $0.value.count > 0 && $0.key.action == .refused }.map(\.key) }
+    for entry in counted { await recordAgain(entry) }
   }
 
   /// Records refusals of peers without a valid token as they are logged.
@@ -71,6 +97,7 @@ final class Audit: Sendable {
     refusals.observe { [self] reason, count, peers in
       let nobody = Caller(role: .viewer, address: peers.joined(separator: ", "))
       let entry = AuditEntry(.refused, by: nobody, of: "", detail: reason, times: Int64(count))
+      // The log has it if the store has not.
       Task { try? await record(entry) }
     }
   }
@@ -78,12 +105,15 @@ final class Audit: Sendable {
   private func isNew(_ entry: AuditEntry, for time: Duration) -> Bool {
     let now = ContinuousClock.now
     return known.withLock { known in
-      if let until = known[entry], until > now { return false }
+      if let last = known[entry], last.until > now {
+        known[entry]?.count += 1
+        return false
+      }
       if known.count >= Self.mostKnown {
-        known = known.filter { $0.value > now }
+        known = known.filter { $0.value.until > now }
         if known.count >= Self.mostKnown { known = [:] }
       }
-      known[entry] = now + time
+      known[entry] = Known(until: now + time)
       return true
     }
   }

@@ -38,6 +38,7 @@ actor ContentTransferHandler {
   private let connection: WireConnection
   private let minimumFree: Int64
   private let checksReads: Bool
+  private let mayRead: @Sendable () throws -> Void
   private let mayUpload: @Sendable () throws -> Void
   private let stored: @Sendable (Content) async throws -> Void
   private let hasRead: @Sendable (SHA256Digest) async throws -> Void
@@ -56,14 +57,15 @@ actor ContentTransferHandler {
   /// - Parameter waits: Called when an upload waits for room on the disk, with the reason, and with nil when one
   ///   begins.
   /// - Parameters:
-  ///   - mayUpload: Called before each upload. What it throws ends the connection, as with the next two.
+  ///   - mayRead: Called before each read. What it throws ends the connection, as with the next three.
+  ///   - mayUpload: Called before each upload.
   ///   - stored: Called when an upload is whole, before it is answered.
   ///   - hasRead: Called for each reply to a read, before it is sent.
   ///   - received: Called with the bytes of each chunk of an upload that is written.
   ///   - sent: Called with the bytes of each reply to a read.
   init(
     content: ContentLocator, connection: WireConnection, minimumFree: Int64 = 0, checksReads: Bool = false,
-    mayUpload: @escaping @Sendable () throws -> Void = {},
+    mayRead: @escaping @Sendable () throws -> Void = {}, mayUpload: @escaping @Sendable () throws -> Void = {},
     stored: @escaping @Sendable (Content) async throws -> Void = { _ in },
     hasRead: @escaping @Sendable (SHA256Digest) async throws -> Void = { _ in },
     waits: @escaping @Sendable (Content, String?) async -> Void = { _, _ in },
@@ -73,6 +75,7 @@ actor ContentTransferHandler {
     self.connection = connection
     self.minimumFree = minimumFree
     self.checksReads = checksReads
+    self.mayRead = mayRead
     self.mayUpload = mayUpload
     self.stored = stored
     self.hasRead = hasRead
@@ -88,6 +91,7 @@ actor ContentTransferHandler {
   ) async throws -> Bool {
     switch message {
     case .readContent(let read):
+      try mayRead()
       try await admit(read)
       group.addTask { try await self.connection.alongside { try await self.serve(read) } }
     case .uploadBegin(let begin):

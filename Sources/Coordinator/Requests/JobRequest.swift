@@ -42,6 +42,9 @@ struct JobRequest: Sendable, Hashable {
   var outputs: [String]?
   /// The job's place in a trace, for logs alone; nil: an earlier version has made the job.
   var traceparent: String?
+  /// As they were submitted, to know a submission that is repeated; nil: the defaults.
+  var priority: Int32?
+  var schedule: JobSchedule?
 
   /// - Parameter output: The output's name, whose extension selects the container; empty leaves it to the document.
   init(document: String, assets: [Asset] = [], options: RenderOptions = RenderOptions(), output: String) {
@@ -85,7 +88,7 @@ struct JobRequest: Sendable, Hashable {
 
 extension JobRequest: Codable {
   private enum CodingKeys: String, CodingKey {
-    case document, assets, output, compositors, outputs, traceparent
+    case document, assets, output, compositors, outputs, traceparent, priority, schedule
   }
 
   init(encoded: [UInt8]) throws {
@@ -102,6 +105,8 @@ extension JobRequest: Codable {
     compositors = try values.decodeIfPresent([String].self, forKey: .compositors)
     outputs = try values.decodeIfPresent([String].self, forKey: .outputs)
     traceparent = try values.decodeIfPresent(String.self, forKey: .traceparent)
+    priority = try values.decodeIfPresent(Int32.self, forKey: .priority)
+    schedule = try values.decodeIfPresent(JobSchedule.self, forKey: .schedule)
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -113,5 +118,7 @@ extension JobRequest: Codable {
     try values.encodeIfPresent(compositors, forKey: .compositors)
     try values.encodeIfPresent(outputs, forKey: .outputs)
     try values.encodeIfPresent(traceparent, forKey: .traceparent)
+    try values.encodeIfPresent(priority, forKey: .priority)
+    try values.encodeIfPresent(schedule, forKey: .schedule)
   }
 }

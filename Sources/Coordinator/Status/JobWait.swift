@@ -9,11 +9,10 @@ extension JobWait {
   /// What a job waits for: pure. Nil if it has ended, or its tasks run.
   /// - Parameters:
   ///   - disk: What `DiskSpace.notice` says.
-  ///   - before: A job that is to be done before it and is not.
   ///   - mostRunning: How many tasks of its owner may run, if so many run. Nil: another one may run.
   ///   - compositors: The names of the author's own compositors that the job's document uses.
   static func of(
-    _ summary: JobSummary, workers: [WorkerRecord], disk: String?, compositors: [String] = [], before: Job? = nil,
+    _ summary: JobSummary, workers: [WorkerRecord], disk: String?, compositors: [String] = [],
     mostRunning: Int64? = nil
   ) -> JobWait? {
     let job = summary.job
@@ -26,9 +25,9 @@ extension JobWait {
     if let time = job.heldUntil, time > job.submittedAt + job.age {
       return JobWait(.held, "it is held until \(Timestamp(since1970: time)); to go on at once: sheaf resume \(job.id)")
     }
-    if let before {
+    if let before = job.unfinishedBefore {
       let state = before.state.hasEnded ? ", which is \(before.state.rawValue)" : ""
-      return JobWait(.after, "it comes after job \(before.id)\(state)")
+      return JobWait(.after, "it comes after job \(before.job)\(state)")
     }
     guard !workers.isEmpty else { return noWorker }
     if job.state.isBound, let build = job.build, !workers.contains(where: { $0.build == build }) {

@@ -159,16 +159,7 @@ actor StatusReader {
     if summary.job.state.hasEnded { return nil }
     return JobWait.of(
       summary, workers: try await connectedWorkers(), disk: await disk(),
-      compositors: try await compositors(of: summary), before: try await unfinished(before: summary.job),
-      mostRunning: try await quota(of: summary))
-  }
-
-  /// The first job that is to be done before one and is not.
-  private func unfinished(before job: Job) async throws(JobStoreError) -> Job? {
-    for id in job.after {
-      if let found = try await store.summary(of: id)?.job, found.state != .done { return found }
-    }
-    return nil
+      compositors: try await compositors(of: summary), mostRunning: try await quota(of: summary))
   }
 
   /// How many tasks of a job's owner may run, if so many run. Nil: another one may.

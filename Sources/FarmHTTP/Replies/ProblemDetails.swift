@@ -75,7 +75,7 @@ struct ProblemDetails: Error, Sendable {
       case .document: "The document or its media have problems."
       case .keyReused: "The Idempotency-Key was used for another request."
       case .wrongContent: "The bytes do not have the announced digest or size."
-      case .tooManyRequests: "Too many requests of this kind are under way."
+      case .tooManyRequests: "Too many of this kind are under way."
       case .internal: "The coordinator has failed."
       case .unavailable: "The coordinator cannot answer now."
       case .full: "The content store has no room."
@@ -108,6 +108,7 @@ struct ProblemDetails: Error, Sendable {
     case .unavailable: self.init(.unavailable, error.message)
     case .unauthorized: self.init(.unauthorized, error.message)
     case .forbidden: self.init(.forbidden, error.message)
+    case .tooMany: self.init(.tooManyRequests, error.message)
     }
   }
 

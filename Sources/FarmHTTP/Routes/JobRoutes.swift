@@ -221,7 +221,8 @@ struct JobRoutes: Sendable {
     _ call: Call, where fits: @escaping @Sendable (JobState) -> Bool,
     by operation: @Sendable @escaping (JobID) async throws -> Void
   ) async throws -> Response {
-    try await bodies.run(call, as: SelectionBody.self, limit: BodyReader.longestPlainBody) { body in
+    try call.farm.requireChange()
+    return try await bodies.run(call, as: SelectionBody.self, limit: BodyReader.longestPlainBody) { body in
       let ids: [JobID]
       var hasMore = false
       if let named = body.value.jobs {

@@ -11,20 +11,6 @@ extension FarmState {
     var grants = claimIsolated(build, &slots, waitingFor: policy.isolationPatience, now: now)
     let open = active.filter { isOpen($0, to: build, now: now) }
     grants += claimFairly(open, &slots, now: now)
-    let stalled = Set(leases.filter { $0.movedAt + policy.stall <= now }.map(\.place.number))
-    for number in open.filter({ !stalled.contains($0) }) + open.filter(stalled.contains)
-    where ownerRecords[jobs[number].owner]?.mostRunning == nil {
-      var index = 0
-      while slots.count > 0, index < jobs[number].ready.count {
-        let place = Place(number: number, ordinal: jobs[number].ready[index])
-        guard !self[place].task.isIsolated, let holder = slots.take(where: { isClaimable(place, by: $0, now: now) })
-        else {
-          index += 1
-          continue
-        }
-        grants.append(grantReady(place, to: holder, now: now))
-      }
-    }
     grants += claimIsolated(build, &slots, waitingFor: .zero, now: now)
     // Granted after all are taken, so that no lease that was granted by this call is looked at.
     var backups: [(place: Place, holder: Holder)] = []
@@ -73,33 +59,39 @@ extension FarmState {
 
   /// Grants tasks by the rule of `FairQueue`.
   private mutating func claimFairly(_ open: [Int], _ slots: inout SlotAssignment, now: Duration) -> [Grant] {
-    guard slots.count > 0, !open.isEmpty else { return [] }
+    let ready = open.filter { number in
+      jobs[number].ready.contains { ordinal in
+        let record = jobs[number].tasks[ordinal]
+        return !record.task.isIsolated && (record.notBefore ?? now) <= now
+      }
+    }
     let stalled = Set(leases.filter { $0.movedAt + policy.stall <= now }.map(\.place.number))
     var queue = FairQueue(
-      open.map { number in
+      ready.map { number in
         FairQueue.Job(
           number: Int64(number), owner: jobs[number].owner, priority: jobs[number].job.priority,
           isStalled: stalled.contains(number), share: jobs[number].share)
-      }, owners: ownerRecords.mapValues { fairOwner($0) }, present: ownerRecords.values.map(\.share.start).max() ?? 0)
-    let (workers, limit) = (slots.workers, slots.count)
-    for number in queue.first {
-      queue.setCandidates(candidates(of: Int(number), for: workers, limit, now: now), of: number)
+      },
+      owners: ownerRecords.mapValues { record in
+        FairQueue.Owner(
+          weight: record.weight, room: record.mostRunning.map { $0 - Int64(runningTasks(of: record.owner)) })
+      }, shares: shares)
+    var grants: [Grant] = []
+    while slots.count > 0 {
+      let batch = queue.next()
+      if batch.isEmpty { break }
+      let (workers, limit) = (slots.workers, slots.count)
+      for number in batch {
+        queue.setCandidates(candidates(of: Int(number), for: workers, limit, now: now), of: number)
+      }
+      for match in queue.match(&slots) {
+        let place = Place(number: Int(match.job), ordinal: Int(match.ordinal))
+        grants.append(grantReady(place, to: match.holder, now: now))
+      }
     }
-    let grants = queue.match(&slots).map { match in
-      grantReady(Place(number: Int(match.job), ordinal: Int(match.ordinal)), to: match.holder, now: now)
-    }
-    for (owner, charge) in queue.ownerCharges {
-      let known = ownerRecords[owner] ?? OwnerRecord(owner: owner)
-      ownerRecords[owner] = known.with(share: charge.applied(to: known.share))
-    }
+    for (level, charge) in queue.ownerCharges { shares[level] = charge.applied(to: shares[level] ?? FairShare()) }
     for (number, charge) in queue.jobCharges { jobs[Int(number)].share = charge.applied(to: jobs[Int(number)].share) }
     return grants
-  }
-
-  private func fairOwner(_ record: OwnerRecord) -> FairQueue.Owner {
-    let running = leases.count { !$0.isBackup && jobs[$0.place.number].owner == record.owner }
-    return FairQueue.Owner(
-      weight: record.weight, share: record.share, room: record.mostRunning.map { $0 - Int64(running) })
   }
 
   /// The first tasks of a job that one of some workers may have.

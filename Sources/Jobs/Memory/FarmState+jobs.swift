@@ -8,7 +8,7 @@ extension FarmState {
     try new.validate()
     if let submission = new.submission, let id = submissions[submission] { return id }
     guard numbers[new.id] == nil else { throw JobStoreError.duplicate(new.id) }
-    try requireRoom(for: new)
+    if new.purpose == .render { try requireRoom(for: new.owner) }
     let number = jobs.count
     var job = Job(
       id: new.id, name: new.name.withoutNul, owner: new.owner, purpose: new.purpose, priority: new.priority,
@@ -34,10 +34,12 @@ extension FarmState {
     active.insert(number, at: place)
   }
 
-  package func jobsToPlan() -> [JobID] {
-    active.sorted().map { jobs[$0] }.filter { record in
-      record.job.purpose == .render && record.job.state.precedesPlan && record.counts.isFinished
-    }.map(\.job.id)
+  package func jobsToPlan(now: Duration) -> [JobID] {
+    active.sorted().filter { number in
+      let record = jobs[number]
+      return record.job.purpose == .render && record.job.state.precedesPlan && record.counts.isFinished
+        && mayGoOn(number, now: now)
+    }.map { jobs[$0].job.id }
   }
 
   package func inspections(olderThan age: Duration, now: Duration) -> [JobID] {
@@ -104,10 +106,11 @@ extension FarmState {
     return count
   }
 
-  package mutating func retry(_ id: JobID, now: Duration) -> JobState? {
+  package mutating func retry(_ id: JobID, now: Duration) throws(JobStoreError) -> JobState? {
     guard let number = numbers[id] else { return nil }
     let job = jobs[number].job
     guard job.purpose == .render, job.state == .failed || job.state == .cancelled else { return job.state }
+    try requireRoom(for: job.owner)
     jobs[number].job.failure = nil
     jobs[number].ended = nil
     unplan(number)

@@ -12,6 +12,7 @@ extension FarmState {
     job.submittedAt = jobs[number].submitted
     job.endedAt = jobs[number].ended
     job.heldUntil = jobs[number].heldUntil
+    job.unfinishedBefore = unfinished(before: number).map { Job.Before(job: $0.0, state: $0.1) }
     job.renderingSince = jobs[number].renderingSince
     job.age = now - jobs[number].submitted
     job.elapsed = (jobs[number].ended ?? now) - jobs[number].submitted
@@ -102,7 +103,7 @@ extension FarmState {
       }
       counts.jobs[record.job.state, default: 0] += 1
       if record.job.state.hasEnded { continue }
-      let waits = !mayGoOn(number, now: now)
+      let waits = !isWanted(number, now: now)
       for task in record.tasks {
         let state = waits && task.task.state == .ready ? .waiting : task.task.state
         counts.tasks[.init(kind: task.task.kind, state: state), default: 0] += 1

@@ -7,21 +7,27 @@ struct OwnerRecord: Sendable {
   var weight = 1.0
   var mostRunning: Int64?
   var mostOpen: Int64?
-  var share = FairShare()
-
-  func with(share: FairShare) -> OwnerRecord {
-    var record = self
-    record.share = share
-    return record
-  }
 }
 
 extension JobRecord {
-  /// Nobody is an owner too.
-  var owner: String { job.owner ?? "" }
+  /// Nobody is an owner too; and inspections are nobody's, and nobody waits for them.
+  var owner: String { job.purpose == .inspection ? " " : job.owner ?? "" }
 }
 
 extension FarmState {
+  /// Whether a job's ready tasks are work for which workers are wanted: not those of an owner that may have no more.
+  func isWanted(_ number: Int, now: Duration) -> Bool {
+    guard mayGoOn(number, now: now) else { return false }
+    guard let most = ownerRecords[jobs[number].owner]?.mostRunning else { return true }
+    return Int64(runningTasks(of: jobs[number].owner)) < most
+  }
+
+  /// The first of the jobs before one that is not done.
+  func unfinished(before number: Int) -> (JobID, JobState)? {
+    let before = jobs[number].job.after.compactMap { numbers[$0] }.filter { jobs[$0].job.state != .done }
+    return before.min().map { (jobs[$0].job.id, jobs[$0].job.state) }
+  }
+
   /// Whether a job's tasks are granted: it is not paused, its time has come, and what is to be done before is done.
   func mayGoOn(_ number: Int, now: Duration) -> Bool {
     if jobs[number].job.isPaused { return false }
@@ -69,6 +75,7 @@ extension FarmState {
     let job = jobs[number].job
     guard !job.state.hasEnded, job.priority != priority else { return job.state }
     jobs[number].job.priority = priority
+    jobs[number].share = FairShare()
     active.removeAll { $0 == number }
     activate(number)
     changeCount += 1
@@ -79,12 +86,13 @@ extension FarmState {
   // MARK: Owners
 
   package func owners() -> [Owner] {
-    let names = Set(ownerRecords.keys).union(active.map { jobs[$0].owner })
+    let names = Set(ownerRecords.keys).union(active.map { jobs[$0].owner }).union(shares.keys.map(\.owner))
+      .subtracting([" "])
     return names.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }.map { name in
       let record = ownerRecords[name] ?? OwnerRecord(owner: name)
       return Owner(
         owner: name, weight: record.weight, mostRunning: record.mostRunning, mostOpen: record.mostOpen,
-        running: Int64(leases.count { !$0.isBackup && jobs[$0.place.number].owner == name }), open: openJobs(of: name))
+        running: Int64(runningTasks(of: name)), open: openJobs(of: name))
     }
   }
 
@@ -103,9 +111,12 @@ extension FarmState {
     changeCount += 1
   }
 
-  func requireRoom(for job: NewJob) throws(JobStoreError) {
-    let owner = job.owner ?? ""
-    guard job.purpose == .render, let most = ownerRecords[owner]?.mostOpen, openJobs(of: owner) >= most else { return }
+  /// How many of its tasks run. Backup leases are not counted.
+  func runningTasks(of owner: String) -> Int { leases.count { !$0.isBackup && jobs[$0.place.number].owner == owner } }
+
+  func requireRoom(for owner: String?) throws(JobStoreError) {
+    let owner = owner ?? ""
+    guard let most = ownerRecords[owner]?.mostOpen, openJobs(of: owner) >= most else { return }
     throw JobStoreError.tooMany(most)
   }
 }

@@ -36,6 +36,8 @@ package struct FarmState: Sendable {
   var deliveries: [DeliveryRecord] = []
   /// By name. Those that had nothing, and for whom nothing is set, are not there.
   var ownerRecords: [String: OwnerRecord] = [:]
+  /// Of what owners have had at each priority.
+  var shares: [FairQueue.Level: FairShare] = [:]
   /// In the order in which they were added, then of their ids.
   package internal(set) var accessTokens: [AccessToken] = []
   /// In the order of their numbers.

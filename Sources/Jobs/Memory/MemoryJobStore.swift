@@ -34,7 +34,7 @@ package actor MemoryJobStore: JobStore {
   }
 
   package func jobsToPlan() throws(JobStoreError) -> [JobID] {
-    try run { (state, _) in state.jobsToPlan() }
+    try run { (state, now) in state.jobsToPlan(now: now) }
   }
 
   package func beginPlanning(_ job: JobID, by planner: String, isAlone: Bool) throws(JobStoreError) -> PlanningStart {
@@ -74,7 +74,7 @@ package actor MemoryJobStore: JobStore {
   }
 
   package func retry(_ job: JobID) throws(JobStoreError) -> JobState? {
-    try run { (state, now) in state.retry(job, now: now) }
+    try run { (state, now) throws(JobStoreError) in try state.retry(job, now: now) }
   }
 
   package func fail(_ job: JobID, failure: JobFailure) throws(JobStoreError) -> Bool {

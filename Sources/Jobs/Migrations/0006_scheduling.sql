@@ -1,15 +1,22 @@
 -- Who goes first: what owners and jobs have had, and jobs that wait although they could go on.
 
--- An owner that has had something, or for whom something is set. The owner '' is whoever has the farm's own token, or none.
+-- An owner for whom something is set. The owner '' is whoever has the farm's own token, or none.
 CREATE TABLE sheaf.owner (
   owner text COLLATE "C" PRIMARY KEY CHECK (length(owner) <= 64),
   weight double precision NOT NULL DEFAULT 1 CHECK (weight > 0 AND weight < 'Infinity'),
   -- How many of its tasks may run, and how many of its jobs may not have ended. Null: any number.
   most_running bigint CHECK (most_running >= 0),
-  most_open bigint CHECK (most_open >= 0),
-  -- In virtual time: when what was granted last begins and ends.
-  start double precision NOT NULL DEFAULT 0,
-  finish double precision NOT NULL DEFAULT 0
+  most_open bigint CHECK (most_open >= 0)
+);
+
+-- What an owner has had among those who have jobs of a priority, in virtual time: when what was granted last begins and
+-- ends. The owner ' ' is that of inspections.
+CREATE TABLE sheaf.owner_share (
+  owner text COLLATE "C" NOT NULL,
+  priority integer NOT NULL,
+  start double precision NOT NULL,
+  finish double precision NOT NULL,
+  PRIMARY KEY (owner, priority)
 ) WITH (fillfactor = 50);
 
 -- The same of a job among those of its owner. A table of its own, because a job's row is changed at a higher cost; and

@@ -1,7 +1,7 @@
 import FarmModel
 
-/// How much of the farm somebody has had: an owner of all owners, a job of those of its owner. Virtual time, in the
-/// unit of the tasks' costs divided by a weight.
+/// How much of the farm somebody has had: an owner of all owners, a job of those of its owner, each among those of one
+/// priority. Virtual time, in the unit of the tasks' costs divided by a weight.
 struct FairShare: Sendable, Hashable {
   /// When what was granted last begins.
   var start: Double = 0
@@ -44,7 +44,7 @@ struct FairCharge: Sendable, Hashable {
 /// an owner is served whose next grant would begin first, and of its jobs that of which the same is true. So over any
 /// time those who always have tasks get costs in proportion to their weights, each but for about one task's cost.
 struct FairQueue: Sendable {
-  /// Of how many jobs the tasks are interleaved. The tasks of further jobs follow, job by job.
+  /// Of how many jobs the tasks are interleaved. Those of further jobs follow, of as many at a time.
   static let width = 64
   /// The least cost that a grant is charged with, so that everybody's turn ends.
   private static let leastCost = 1e-6
@@ -57,6 +57,8 @@ struct FairQueue: Sendable {
     var isStalled: Bool
     var share: FairShare
     var candidates: [Candidate] = []
+
+    fileprivate var level: Level { Level(owner: owner, priority: priority) }
   }
 
   struct Candidate: Sendable {
@@ -66,9 +68,18 @@ struct FairQueue: Sendable {
     var excluded: Set<WorkerID>
   }
 
+  /// An owner among those who have jobs of a priority: what is granted at another one does not count.
+  struct Level: Sendable, Hashable, Comparable {
+    var owner: String
+    var priority: Int32
+
+    static func < (left: Level, right: Level) -> Bool {
+      (left.owner, left.priority) < (right.owner, right.priority)
+    }
+  }
+
   struct Owner: Sendable, Hashable {
     var weight: Double
-    var share: FairShare
     /// How many more of its tasks may run. Nil: any number.
     var room: Int64?
   }
@@ -94,52 +105,62 @@ struct FairQueue: Sendable {
   }
 
   private var jobs: [Job]
-  private var rest: [Int]
   private var owners: [String: Owner]
-  private(set) var ownerCharges: [String: FairCharge] = [:]
+  private var charges: [Level: FairCharge] = [:]
   private(set) var jobCharges: [Int64: FairCharge] = [:]
   private var jobBases: [Double]
+  /// The jobs in the order in which they would be served first, and up to where they have been.
+  private var order: [Int] = []
+  private var end = 0
+  private var batch: [Int] = []
 
   /// - Parameters:
-  ///   - jobs: All that are open to the workers.
-  ///   - owners: The owners that are known; others have weight 1 and had nothing yet.
-  ///   - present: The latest start of all owners' shares.
-  init(_ jobs: [Job], owners: [String: Owner], present: Double) {
+  ///   - jobs: All that are open to the workers and have a task that is ready.
+  ///   - owners: Those for whom something is set; others have weight 1.
+  ///   - shares: Of owners at priorities; others had nothing yet.
+  init(_ jobs: [Job], owners: [String: Owner], shares: [Level: FairShare]) {
+    self.jobs = jobs.filter { owners[$0.owner]?.room.map { $0 > 0 } ?? true }
     self.owners = owners
-    var latest: [String: Double] = [:]
-    for job in jobs { latest[job.owner] = max(latest[job.owner] ?? 0, job.share.start) }
-    for owner in latest.keys {
-      let known = owners[owner] ?? Owner(weight: 1, share: FairShare())
-      self.owners[owner] = known
-      ownerCharges[owner] = FairCharge(base: known.share.next(at: present))
+    var present: [Int32: Double] = [:]
+    for (level, share) in shares { present[level.priority] = max(present[level.priority] ?? 0, share.start) }
+    var latest: [Level: Double] = [:]
+    for job in jobs { latest[job.level] = max(latest[job.level] ?? 0, job.share.start) }
+    for level in latest.keys {
+      charges[level] = FairCharge(base: (shares[level] ?? FairShare()).next(at: present[level.priority] ?? 0))
     }
-    self.jobs = jobs
-    jobBases = jobs.map { $0.share.next(at: latest[$0.owner] ?? 0) }
-    rest = []
-    let order = jobs.indices.sorted { rank($0) < rank($1) }
-    rest = Array(order.prefix(Self.width))
+    jobBases = self.jobs.map { $0.share.next(at: latest[$0.level] ?? 0) }
+    order = self.jobs.indices.sorted { rank($0) < rank($1) }
   }
 
-  /// The numbers of the jobs whose tasks are interleaved.
-  var first: [Int64] { rest.map { jobs[$0].number } }
+  /// What is charged to owners.
+  var ownerCharges: [Level: FairCharge] { charges.filter { $0.value.total > 0 } }
 
+  /// The numbers of the next jobs whose tasks are interleaved. Empty: there are no more.
+  mutating func next() -> [Int64] {
+    batch = Array(order[end...].prefix(Self.width))
+    end += batch.count
+    return batch.map { jobs[$0].number }
+  }
+
+  /// - Parameter number: Of one of the jobs that `next` returned.
   mutating func setCandidates(_ candidates: [Candidate], of number: Int64) {
-    guard let index = rest.first(where: { jobs[$0].number == number }) else { return }
+    guard let index = batch.first(where: { jobs[$0].number == number }) else { return }
     jobs[index].candidates = candidates
   }
 
   private func rank(_ index: Int) -> Rank {
     let job = jobs[index]
     return Rank(
-      isStalled: job.isStalled, priority: job.priority, owner: ownerCharges[job.owner]?.next ?? 0,
+      isStalled: job.isStalled, priority: job.priority, owner: charges[job.level]?.next ?? 0,
       job: jobCharges[job.number]?.next ?? jobBases[index], number: job.number)
   }
 
-  /// Gives slots to the jobs' candidates, each job's in their order, until there are no slots or no candidates left.
+  /// Gives slots to the candidates of the jobs that `next` returned, each job's in their order, until there are no
+  /// slots or no candidates left.
   mutating func match(_ slots: inout SlotAssignment) -> [Match] {
     var matches: [Match] = []
     var places = [Int](repeating: 0, count: jobs.count)
-    var open = rest.filter { !jobs[$0].candidates.isEmpty }
+    var open = batch
     while slots.count > 0 {
       open.removeAll { places[$0] >= jobs[$0].candidates.count || (owners[jobs[$0].owner]?.room ?? 1) <= 0 }
       guard let index = open.min(by: { rank($0) < rank($1) }) else { break }
@@ -150,15 +171,13 @@ struct FairQueue: Sendable {
       matches.append(Match(job: job.number, ordinal: candidate.ordinal, holder: holder))
       charge(index, candidate.cost)
     }
-    ownerCharges = ownerCharges.filter { $0.value.total > 0 }
     return matches
   }
 
   private mutating func charge(_ index: Int, _ cost: Double) {
     let job = jobs[index]
     let cost = max(cost, Self.leastCost)
-    let weight = owners[job.owner]?.weight ?? 1
-    ownerCharges[job.owner]?.add(cost / weight)
+    charges[job.level]?.add(cost / (owners[job.owner]?.weight ?? 1))
     jobCharges[job.number, default: FairCharge(base: jobBases[index])].add(cost)
     owners[job.owner]?.room? -= 1
   }

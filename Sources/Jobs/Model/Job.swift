@@ -18,6 +18,8 @@ package struct Job: Sendable, Hashable {
   package var heldUntil: Duration?
   /// Jobs that are to be done before.
   package var after: [JobID] = []
+  /// The first of those that is not done. Nil: there is none.
+  package var unfinishedBefore: Before?
   package var state: JobState
   /// What the coordinator needs to plan the job, as it was submitted.
   package var request: [UInt8]
@@ -41,6 +43,12 @@ package struct Job: Sendable, Hashable {
   /// Time from the grant of the first of its published tasks, but for its probe tasks, to the end, or to now. Nil: none
   /// of them is published.
   package var rendering: Duration?
+
+  /// A job that is to be done before another one.
+  package struct Before: Sendable, Hashable {
+    package var job: JobID
+    package var state: JobState
+  }
 
   package init(
     id: JobID, name: String, owner: String? = nil, purpose: JobPurpose = .render, priority: Int32, state: JobState,

@@ -19,8 +19,8 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering {
   @discardableResult
   func submit(_ job: NewJob) async throws(JobStoreError) -> JobID
 
-  /// The jobs that can be planned now: of purpose `.render`, in `probing` or `measuring`, with all tasks done. Oldest
-  /// first.
+  /// The jobs that can be planned now: of purpose `.render`, in `probing` or `measuring`, with all tasks done, and held
+  /// up by nothing. Oldest first.
   func jobsToPlan() async throws(JobStoreError) -> [JobID]
 
   /// Records that a coordinator plans a job, for `LeasePolicy.lease`, before it does. To be repeated while it plans. An
@@ -77,6 +77,7 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering {
 
   /// Takes up a job that has failed or was cancelled: turns it to `probing`, as `replan` does, and its probe tasks that
   /// are not done to `ready`. Attempts up to now are kept and are not counted any more. It is not paused or held then.
+  /// Throws `.full` if its owner has as many jobs as it may have.
   ///
   /// - Returns: The job's state after this: `probing` if it was taken up, or the state that it has. Nil if there is no
   ///   such job. An inspection is never taken up.

@@ -4,6 +4,9 @@ import FarmModel
 // What every store rejects as `.invalid` before it writes anything.
 
 extension NewJob {
+  /// How many jobs may be before one.
+  package static let mostBefore = 16
+
   func validate() throws(JobStoreError) {
     guard id.isWellFormed else {
       throw JobStoreError(.invalid, "job id \"\(id)\" is not 1 to 64 characters of 0-9, a-z and -")
@@ -12,8 +15,8 @@ extension NewJob {
       try requireVisible(submission, "submission", upTo: 64)
     }
     if let owner { try requireVisible(owner, "owner", upTo: 64) }
-    guard after.count <= 100, after.allSatisfy(\.isWellFormed) else {
-      throw JobStoreError(.invalid, "a job comes after at most 100 jobs, each named by its id")
+    guard after.count <= NewJob.mostBefore, after.allSatisfy(\.isWellFormed) else {
+      throw JobStoreError(.invalid, "a job comes after at most \(NewJob.mostBefore) jobs, each named by its id")
     }
     for task in tasks {
       guard task.kind == .probe else {
@@ -185,10 +188,13 @@ extension AuditEntry {
     }
   }
 
+  /// In characters: what is longer is cut off.
+  private static let longestText = 256
+
   var withoutNul: AuditEntry {
     var entry = self
-    entry.subject = subject.withoutNul
-    entry.detail = detail.withoutNul
+    entry.subject = String(subject.withoutNul.prefix(Self.longestText))
+    entry.detail = String(detail.withoutNul.prefix(Self.longestText))
     entry.caller.owner = caller.owner?.withoutNul
     entry.caller.address = caller.address.withoutNul
     entry.caller.token = caller.token.map { AccessTokenID($0.description.withoutNul) }

@@ -17,15 +17,19 @@ extension PostgresJobStore {
       : [nil, .backup(policy)]
     for candidates in passes where left.count > 0 {
       guard let candidates else {
-        let claim = FairClaim(build: build, policy: policy, slots: left)
-        let made = try await claims.perform { (connection) throws(JobStoreError) in try claim.make(on: connection) }
-        grants += made.grants
-        left = made.left
-        if left.count == 0 || made.isComplete { continue }
-        let rest = Claim(candidates: .ready(policy), build: build, lease: policy.lease, slots: left)
-        let others = try await claims.perform { (connection) throws(JobStoreError) in try rest.make(on: connection) }
-        grants += others.grants
-        left = others.left
+        // Each time that another claim was at the same tasks. Then what is left is taken as it comes.
+        for _ in 0..<FairClaim.tries where left.count > 0 {
+          let claim = FairClaim(build: build, policy: policy, slots: left)
+          let made = try await claims.perform { (connection) throws(JobStoreError) in try claim.make(on: connection) }
+          grants += made.grants
+          left = made.left
+          if made.isComplete { break }
+          guard made.grants.isEmpty, left.count > 0 else { continue }
+          let rest = Claim(candidates: .ready(policy), build: build, lease: policy.lease, slots: left)
+          let others = try await claims.perform { (connection) throws(JobStoreError) in try rest.make(on: connection) }
+          grants += others.grants
+          left = others.left
+        }
         continue
       }
       let claim = Claim(candidates: candidates, build: build, lease: policy.lease, slots: left)
@@ -153,6 +157,8 @@ private struct Claim: Sendable {
 
 /// One transaction: tasks are chosen by the rule of `FairQueue`, granted, and charged.
 private struct FairClaim: Sendable {
+  static let tries = 3
+
   var build: String
   var policy: LeasePolicy
   var slots: SlotAssignment
@@ -162,38 +168,22 @@ private struct FairClaim: Sendable {
     on connection: Connection
   ) throws(JobStoreError) -> (grants: [Grant], left: SlotAssignment, isComplete: Bool) {
     var left = slots
-    let opened = try connection.pipeline([
-      (.begin, []), (.fairJobs, [.text(build), .long(policy.stall.microseconds)]), (.fairOwners, []),
-    ])
-    let jobs = try opened[1].map { (fields) throws(JobStoreError) in
-      FairQueue.Job(
-        number: try fields.long(), owner: try fields.text(), priority: try fields.int(), isStalled: try fields.flag(),
-        share: FairShare(start: try fields.double(), finish: try fields.double()))
-    }
-    guard !jobs.isEmpty else {
+    guard var queue = try open(on: connection) else {
       _ = try connection.run(.commit)
       return ([], left, true)
     }
-    let owners = try opened[2].map { (fields) throws(JobStoreError) in
-      (
-        try fields.text(),
-        FairQueue.Owner(
-          weight: try fields.double(), share: FairShare(start: try fields.double(), finish: try fields.double()),
-          room: try fields.optionalLong())
-      )
+    var matches: [FairQueue.Match] = []
+    while left.count > 0 {
+      let batch = queue.next()
+      if batch.isEmpty { break }
+      for (number, candidates) in try candidates(of: batch, for: left, on: connection) {
+        queue.setCandidates(candidates, of: number)
+      }
+      matches += queue.match(&left)
     }
-    var queue = FairQueue(
-      jobs, owners: Dictionary(uniqueKeysWithValues: owners), present: owners.map(\.1.share.start).max() ?? 0)
-    var isComplete = jobs.count <= FairQueue.width
-    let found = try candidates(of: queue.first, on: connection)
-    for (number, candidates) in found {
-      if candidates.count >= left.count { isComplete = false }
-      queue.setCandidates(candidates, of: number)
-    }
-    let matches = queue.match(&left)
     guard !matches.isEmpty else {
       _ = try connection.run(.commit)
-      return ([], left, isComplete)
+      return ([], left, true)
     }
     let owed = queue.ownerCharges.sorted { $0.key < $1.key }
     let served = queue.jobCharges.sorted { $0.key < $1.key }
@@ -205,28 +195,54 @@ private struct FairClaim: Sendable {
           .texts(matches.map(\.holder.worker.description)), .longs(matches.map(\.holder.session.number)),
           .flag(false), .long(policy.lease.microseconds),
         ]
-      ), charge(.chargeOwners, .texts(owed.map(\.key)), owed.map(\.value)),
-      charge(.chargeJobs, .longs(served.map(\.key)), served.map(\.value)), (.commit, []),
+      ),
+      charge(.chargeOwners, [.texts(owed.map(\.key.owner)), .ints(owed.map(\.key.priority))], owed.map(\.value)),
+      charge(.chargeJobs, [.longs(served.map(\.key))], served.map(\.value)), (.commit, []),
     ])[0]
     let holders = matches.map(\.holder)
     let grants = try granted.map { (fields) throws(JobStoreError) in try fields.grant(to: holders) }
+    guard grants.count < matches.count else { return (grants, left, true) }
     // What another claim had locked, or has granted meanwhile: its slots are free again.
-    if grants.count < matches.count {
-      isComplete = false
-      var taken = grants.map(\.holder)
-      var all = holders
-      all.removeAll { holder in
-        guard let index = taken.firstIndex(of: holder) else { return false }
-        taken.remove(at: index)
-        return true
-      }
-      left = SlotAssignment(all + left.holders)
+    var taken = grants.map(\.holder)
+    var free = holders
+    free.removeAll { holder in
+      guard let index = taken.firstIndex(of: holder) else { return false }
+      taken.remove(at: index)
+      return true
     }
-    return (grants, left, isComplete)
+    return (grants, SlotAssignment(free + left.holders), false)
+  }
+
+  /// Begins the transaction. Nil: no job is open that has a task that is ready.
+  private func open(on connection: Connection) throws(JobStoreError) -> FairQueue? {
+    // Of an owner whose limit another claim may be using up none is granted now.
+    let opened = try connection.pipeline([
+      (.begin, []), (.fairJobs, [.text(build), .long(policy.stall.microseconds)]), (.lockLimited, []),
+      (.fairOwners, []), (.fairShares, []),
+    ])
+    let jobs = try opened[1].map { (fields) throws(JobStoreError) in
+      FairQueue.Job(
+        number: try fields.long(), owner: try fields.text(), priority: try fields.int(), isStalled: try fields.flag(),
+        share: FairShare(start: try fields.double(), finish: try fields.double()))
+    }
+    guard !jobs.isEmpty else { return nil }
+    let locked = Set(try opened[2].map { (fields) throws(JobStoreError) in try fields.text() })
+    let owners = try opened[3].map { (fields) throws(JobStoreError) in
+      let (owner, weight, room) = (try fields.text(), try fields.double(), try fields.optionalLong())
+      return (owner, FairQueue.Owner(weight: weight, room: room.map { locked.contains(owner) ? $0 : 0 }))
+    }
+    let shares = try opened[4].map { (fields) throws(JobStoreError) in
+      (
+        FairQueue.Level(owner: try fields.text(), priority: try fields.int()),
+        FairShare(start: try fields.double(), finish: try fields.double())
+      )
+    }
+    return FairQueue(
+      jobs, owners: Dictionary(uniqueKeysWithValues: owners), shares: Dictionary(uniqueKeysWithValues: shares))
   }
 
   private func candidates(
-    of jobs: [Int64], on connection: Connection
+    of jobs: [Int64], for slots: SlotAssignment, on connection: Connection
   ) throws(JobStoreError) -> [(Int64, [FairQueue.Candidate])] {
     let found = try connection.run(
       .fairTasks,
@@ -245,8 +261,11 @@ private struct FairClaim: Sendable {
     return Dictionary(grouping: found, by: \.job).map { ($0.key, $0.value.map(\.candidate)) }
   }
 
-  private func charge(_ statement: Statement, _ keys: Parameter, _ charges: [FairCharge]) -> Call {
-    (statement, [keys, .doubles(charges.map(\.base)), .doubles(charges.map(\.before)), .doubles(charges.map(\.total))])
+  private func charge(_ statement: Statement, _ keys: [Parameter], _ charges: [FairCharge]) -> Call {
+    (
+      statement,
+      keys + [.doubles(charges.map(\.base)), .doubles(charges.map(\.before)), .doubles(charges.map(\.total))]
+    )
   }
 }
 
@@ -286,7 +305,7 @@ extension Statement {
       EXISTS (SELECT FROM sheaf.lease
         WHERE lease.job = number AND lease.moved_at <= \(ago("$5"))),
       """,
-    condition: " AND coalesce(owner, '') NOT IN (SELECT owner FROM sheaf.owner WHERE most_running IS NOT NULL)")
+    condition: " AND \(owner(of: "job")) NOT IN (SELECT owner FROM sheaf.owner WHERE most_running IS NOT NULL)")
 
   /// Those of the workers `$2` of whom an attempt at the task is suspect.
   private static let suspectWorkers = """
@@ -357,25 +376,40 @@ extension Statement {
     LIMIT 1
     """)
 
-  /// What `FairQueue` knows of the open jobs.
+  /// What `FairQueue` knows of the open jobs that have a task that is ready.
   static let fairJobs = Statement(
     "fair-jobs",
     """
-    SELECT number, coalesce(owner, ''), priority,
+    SELECT number, \(owner(of: "job")), priority,
       EXISTS (SELECT FROM sheaf.lease WHERE lease.job = number AND lease.moved_at <= \(ago("$2"))),
       coalesce(share.start, 0), coalesce(share.finish, 0)
     FROM sheaf.job LEFT JOIN sheaf.share ON share.job = job.number
-    WHERE \(hasNotEnded) AND (state = 'probing' OR build = $1) AND \(mayGoOn)
+    WHERE \(hasNotEnded) AND (state = 'probing' OR build = $1) AND \(mayGoOn) AND EXISTS (
+      SELECT FROM sheaf.task
+      WHERE task.job = job.number AND task.state = 'ready' AND NOT task.is_isolated AND task.not_before <= sheaf.now())
     """)
 
-  /// And of the owners.
+  /// The owners that have a limit, but for those that another transaction has locked.
+  static let lockLimited = Statement(
+    "lock-limited",
+    "SELECT owner FROM sheaf.owner WHERE most_running IS NOT NULL ORDER BY owner FOR UPDATE SKIP LOCKED")
+
+  /// The owners for whom something is set, with how many more of their tasks may run.
   static let fairOwners = Statement(
     "fair-owners",
     """
-    SELECT owner, weight, start, finish, most_running - CASE WHEN most_running IS NOT NULL THEN (
+    SELECT owner, weight, most_running - CASE WHEN most_running IS NOT NULL THEN (
       SELECT count(*) FROM sheaf.lease JOIN sheaf.job ON job.number = lease.job
-      WHERE NOT lease.is_backup AND coalesce(job.owner, '') = owner.owner) END
+      WHERE NOT lease.is_backup AND \(owner(of: "job")) = owner.owner) END
     FROM sheaf.owner
+    """)
+
+  /// What owners have had, at the priorities that jobs have.
+  static let fairShares = Statement(
+    "fair-shares",
+    """
+    SELECT owner, priority, start, finish FROM sheaf.owner_share
+    WHERE priority IN (SELECT priority FROM sheaf.job WHERE \(hasNotEnded))
     """)
 
   /// The first `$3` tasks of each of the jobs `$1` that one of the workers `$2` may have. Nothing is locked: what is
@@ -395,27 +429,41 @@ extension Statement {
     ORDER BY picked.job, picked.cost DESC, picked.ordinal
     """)
 
-  /// `FairCharge.applied`. In order, so that two claims do not wait for each other.
   static let chargeOwners = Statement(
-    "charge-owners",
-    """
-    INSERT INTO sheaf.owner (owner, start, finish)
-    SELECT owner, greatest(0, base + before), greatest(0, base) + total
-    FROM unnest($1, $2, $3, $4) AS charge (owner, base, before, total) ORDER BY owner
-    ON CONFLICT (owner) DO UPDATE SET start = greatest(owner.start, excluded.start),
-      finish = greatest(owner.finish, excluded.finish)
-    """)
+    "charge-owners", charge("owner_share", ["owner", "priority"], from: "unnest($1, $2, $3, $4, $5)"))
 
   static let chargeJobs = Statement(
     "charge-jobs",
-    """
-    INSERT INTO sheaf.share (job, start, finish)
-    SELECT job, greatest(0, base + before), greatest(0, base) + total
-    FROM unnest($1, $2, $3, $4) AS charge (job, base, before, total)
-    WHERE EXISTS (SELECT FROM sheaf.job WHERE number = charge.job) ORDER BY job
-    ON CONFLICT (job) DO UPDATE SET start = greatest(share.start, excluded.start),
-      finish = greatest(share.finish, excluded.finish)
-    """)
+    charge(
+      "share", ["job"], from: "unnest($1, $2, $3, $4)",
+      where: "EXISTS (SELECT FROM sheaf.job WHERE number = charge.job)"))
+
+  /// `FairCharge.applied`. The rows are locked in order, so that no two claims wait for each other for ever.
+  private static func charge(
+    _ table: String, _ keys: [String], from charges: String, where condition: String = "true"
+  ) -> String {
+    let key = keys.joined(separator: ", ")
+    let (ofShare, ofCharge) = (keys.map { "share.\($0)" }, keys.map { "charge.\($0)" })
+    let isSame = "(\(ofShare.joined(separator: ", "))) = (\(ofCharge.joined(separator: ", ")))"
+    return """
+      WITH charge AS MATERIALIZED (
+        SELECT * FROM \(charges) AS charge (\(key), base, before, total) WHERE \(condition)
+      ), locked AS MATERIALIZED (
+        SELECT FROM sheaf.\(table) share WHERE (\(ofShare.joined(separator: ", "))) IN (SELECT \(key) FROM charge)
+        ORDER BY \(key) FOR UPDATE
+      ), charged AS (
+        UPDATE sheaf.\(table) share SET start = greatest(share.start, charge.base + charge.before),
+          finish = greatest(share.finish, charge.base) + charge.total
+        FROM charge WHERE \(isSame) AND (SELECT count(*) FROM locked) >= 0
+        RETURNING \(ofShare.joined(separator: ", "))
+      )
+      INSERT INTO sheaf.\(table) (\(key), start, finish)
+      SELECT \(key), greatest(0, base + before), greatest(0, base) + total FROM charge
+      WHERE (\(key)) NOT IN (SELECT \(key) FROM charged) ORDER BY \(key)
+      ON CONFLICT (\(key)) DO UPDATE SET start = greatest(\(table).start, excluded.start),
+        finish = greatest(\(table).finish, excluded.finish)
+      """
+  }
 
   /// Walks the jobs in their order, and each job's tasks in theirs, and stops when it has enough. So there is no ORDER
   /// BY around the LATERAL, which would lock the first tasks of every job before the sort. Only tasks that one of the

@@ -10,7 +10,7 @@ extension PostgresJobStore {
     let counts = TaskCounts(of: job.tasks)
     return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
-        if job.purpose == .render { try connection.requireRoom(for: job) }
+        if job.purpose == .render { try connection.requireRoom(for: job.owner, submitted: job) }
         let inserted = try connection.run(
           .insertJob,
           [
@@ -135,6 +135,8 @@ extension PostgresJobStore {
       try connection.transaction { () throws(JobStoreError) in
         guard let job = try connection.lockForEnd(id) else { return nil }
         guard job.purpose == .render, job.state == .failed || job.state == .cancelled else { return job.state }
+        var owner = try connection.run(.ownerOfJob, [.long(job.number)]).first
+        try connection.requireRoom(for: owner?.optionalText(), submitted: nil)
         let number = [Parameter.long(job.number)]
         _ = try connection.pipeline([
           (.unplan, number), (.removePlan, number), (.retryProbes, number), (.forgetPlannings, number),
@@ -259,6 +261,8 @@ extension Statement {
     ON CONFLICT DO NOTHING RETURNING number
     """)
 
+  fileprivate static let ownerOfJob = Statement("owner-of-job", "SELECT owner FROM sheaf.job WHERE number = $1")
+
   fileprivate static let submitted = Statement("submitted", "SELECT id FROM sheaf.job WHERE submission = $1")
 
   fileprivate static let insertTasks = Statement(
@@ -281,12 +285,12 @@ extension Statement {
     "jobs-to-plan",
     """
     WITH open AS MATERIALIZED (
-      SELECT number, id, state, purpose, probes, probes_done, measures, measures_done FROM sheaf.job
-      WHERE \(hasNotEnded) ORDER BY priority DESC, number
+      SELECT number, id, state, purpose, probes, probes_done, measures, measures_done, \(mayGoOn) AS goes_on
+      FROM sheaf.job WHERE \(hasNotEnded) ORDER BY priority DESC, number
     )
     SELECT id FROM open
     WHERE state IN ('probing', 'measuring') AND purpose = 'render' AND probes_done = probes
-      AND measures_done = measures
+      AND measures_done = measures AND goes_on
     ORDER BY number
     """)
 

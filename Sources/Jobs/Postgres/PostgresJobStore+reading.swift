@@ -113,6 +113,8 @@ extension Fields {
       rendering: try optionalLong().map { .microseconds($0) })
     (job.isPaused, job.heldUntil) = (try flag(), try optionalLong().map { .microseconds($0) })
     job.after = try texts().map { JobID($0) }
+    let (before, state): (String?, JobState?) = (optionalText(), try optionalNamed("job state"))
+    if let before, let state { job.unfinishedBefore = Job.Before(job: JobID(before), state: state) }
     return job
   }
 
@@ -194,7 +196,16 @@ extension Statement {
     (extract(epoch FROM sheaf.now() - submitted_at) * 1000000)::bigint,
     (extract(epoch FROM coalesce(ended_at, sheaf.now()) - submitted_at) * 1000000)::bigint,
     (extract(epoch FROM coalesce(ended_at, sheaf.now()) - rendering_since) * 1000000)::bigint,
-    is_paused, \(microseconds("held_until")), after
+    is_paused, \(microseconds("held_until")), after, \(unfinished("id")), \(unfinished("state"))
+    """
+  }
+
+  /// Of the first of the jobs before one that is not done.
+  private static func unfinished(_ column: String) -> String {
+    """
+    CASE WHEN job.after <> '{}' THEN (
+      SELECT before.\(column) FROM sheaf.job before
+      WHERE before.id = ANY (job.after) AND before.state <> 'done' ORDER BY before.number LIMIT 1) END
     """
   }
 
@@ -239,7 +250,7 @@ extension Statement {
     """
     SELECT task.kind, CASE WHEN task.state = 'ready' AND NOT job.goes_on THEN 'waiting' ELSE task.state END, count(*)
     FROM (
-      SELECT number, \(mayGoOn) AS goes_on FROM sheaf.job
+      SELECT number, \(isWanted) AS goes_on FROM sheaf.job
       WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render'
     ) AS job JOIN sheaf.task ON task.job = job.number
     GROUP BY 1, 2
@@ -248,7 +259,7 @@ extension Statement {
     "oldest_ready",
     """
     SELECT (extract(epoch FROM sheaf.now() - min(submitted_at)) * 1000000)::bigint FROM sheaf.job
-    WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' AND \(mayGoOn)
+    WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' AND \(isWanted)
       AND EXISTS (SELECT FROM sheaf.task WHERE task.job = job.number AND task.state = 'ready')
     """)
 
@@ -269,7 +280,7 @@ extension Statement {
     FROM sheaf.job JOIN sheaf.task ON task.job = job.number
       JOIN sheaf.attempt ON attempt.job = task.job AND attempt.ordinal = task.ordinal AND attempt.epoch = task.epoch
     WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' AND task.state = 'ready'
-      AND \(mayGoOn) AND task.epoch > task.retried_at
+      AND \(isWanted) AND task.epoch > task.retried_at
     """)
 
   /// `LeasePolicy.work` of each task, in SQL.
@@ -282,7 +293,7 @@ extension Statement {
       )::double precision / task.work END)), 0)
     FROM sheaf.job JOIN sheaf.task ON task.job = job.number
     WHERE job.state = 'rendering' AND purpose = 'render' AND median_pace IS NOT NULL AND task.kind = 'video'
-      AND \(mayGoOn)
+      AND \(isWanted)
       AND task.state IN ('ready', 'running')
       AND task.cost BETWEEN \(LeasePolicy.measurableCosts.lowerBound) AND \(LeasePolicy.measurableCosts.upperBound)
     """)

@@ -68,13 +68,15 @@ extension PostgresJobStore {
 }
 
 extension Connection {
-  /// Throws `.full` if the owner of a new job has as many as it may have. A job that is there already is let through.
-  func requireRoom(for job: NewJob) throws(JobStoreError) {
-    let owner = Parameter.text(job.owner ?? "")
+  /// Throws `.full` if the owner of a job has as many as it may have. One that is there already is let through.
+  /// - Parameter submitted: The id and the submission of a new job. Nil: it is taken up again.
+  func requireRoom(for owner: String?, submitted: NewJob?) throws(JobStoreError) {
+    let owner = Parameter.text(owner ?? "")
     // Two submissions of an owner are one after the other where they are counted.
     guard var limit = try run(.lockLimit, [owner]).first else { return }
     let most = try limit.long()
-    let isFull = try run(.isFull, [owner, .long(most), .text(job.submission), .text(job.id.description)])
+    let isFull = try run(
+      .isFull, [owner, .long(most), .text(submitted?.submission), .text(submitted?.id.description)])
     if !isFull.isEmpty { throw JobStoreError.tooMany(most) }
   }
 }
@@ -85,6 +87,20 @@ extension Statement {
     (NOT job.is_paused AND coalesce(job.held_until <= sheaf.now(), true) AND (
       job.after = '{}' OR NOT EXISTS (SELECT FROM sheaf.job before WHERE before.id = ANY (job.after) AND before.state <> 'done')))
     """
+
+  /// The same, and its owner may have more tasks that run: its ready tasks are work for which workers are wanted.
+  static let isWanted = """
+    (\(mayGoOn) AND NOT EXISTS (
+      SELECT FROM sheaf.owner
+      WHERE owner.owner = coalesce(job.owner, '') AND owner.most_running <= (
+        SELECT count(*) FROM sheaf.lease JOIN sheaf.job running ON running.number = lease.job
+        WHERE NOT lease.is_backup AND \(owner(of: "running")) = owner.owner)))
+    """
+
+  /// Who shares the farm by a job: inspections are nobody's, and nobody waits for them.
+  static func owner(of job: String) -> String {
+    "CASE \(job).purpose WHEN 'inspection' THEN ' ' ELSE coalesce(\(job).owner, '') END"
+  }
 
   fileprivate static let pause = Statement(
     "pause", "UPDATE sheaf.job SET is_paused = true WHERE number = $1 AND NOT is_paused")
@@ -97,19 +113,27 @@ extension Statement {
     WHERE number = $1 AND (is_paused OR held_until IS NOT NULL)
     """)
 
+  /// It begins anew among those of the priority.
   fileprivate static let setPriority = Statement(
-    "set-priority", "UPDATE sheaf.job SET priority = $2 WHERE number = $1 AND priority <> $2 RETURNING number")
+    "set-priority",
+    """
+    WITH forgotten AS (
+      DELETE FROM sheaf.share WHERE job = $1 AND (SELECT priority <> $2 FROM sheaf.job WHERE number = $1)
+    )
+    UPDATE sheaf.job SET priority = $2 WHERE number = $1 AND priority <> $2 RETURNING number
+    """)
 
   fileprivate static let owners = Statement(
     "owners",
     """
     WITH named AS (
       SELECT owner FROM sheaf.owner
-      UNION SELECT coalesce(owner, '') FROM sheaf.job WHERE \(hasNotEnded)
+      UNION SELECT owner FROM sheaf.owner_share WHERE owner <> ' '
+      UNION SELECT coalesce(owner, '') FROM sheaf.job WHERE \(hasNotEnded) AND purpose = 'render'
     )
     SELECT named.owner, coalesce(weight, 1), most_running, most_open,
       (SELECT count(*) FROM sheaf.lease JOIN sheaf.job ON job.number = lease.job
-        WHERE NOT lease.is_backup AND coalesce(job.owner, '') = named.owner),
+        WHERE NOT lease.is_backup AND \(owner(of: "job")) = named.owner),
       (SELECT count(*) FROM sheaf.job
         WHERE \(hasNotEnded) AND purpose = 'render' AND coalesce(job.owner, '') = named.owner)
     FROM named LEFT JOIN sheaf.owner ON owner.owner = named.owner ORDER BY named.owner COLLATE "C"
