@@ -95,7 +95,12 @@ package final class TLSHandler: ChannelDuplexHandler {
         self.fail(TLSError(.timeout, "the TLS handshake took longer than \(timeout.components.seconds) s"), context)
       }
     }
-    if case .client = role { advance(context, reading: 0) }
+    guard case .client = role else { return }
+    do throws(TLSError) {
+      try shakeHands(context)
+    } catch {
+      fail(error, context)
+    }
   }
 
   package func channelInactive(context: ChannelHandlerContext) {
@@ -152,33 +157,13 @@ package final class TLSHandler: ChannelDuplexHandler {
       return fail(TLSError(.notTLS, "it does not use TLS"), context)
     }
     hasReceived = true
+    var plaintext = context.channel.allocator.buffer(capacity: bytes.readableBytes)
+    let result = Result { () throws(TLSError) in try process(bytes, into: &plaintext, context) }
+    sendOutput(context)
+    // What arrived before an error is passed on, as what arrives before the end of a connection is.
+    if plaintext.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(plaintext)) }
+    guard state != .ended else { return }
     do throws(TLSError) {
-      try session.receive(bytes)
-    } catch {
-      return fail(error, context)
-    }
-    advance(context, reading: bytes.readableBytes)
-  }
-
-  /// Goes on with the handshake, and with what has arrived behind it.
-  /// - Parameter count: How many bytes of ciphertext have arrived.
-  private func advance(_ context: ChannelHandlerContext, reading count: Int) {
-    do throws(TLSError) {
-      if state == .handshake {
-        guard try session.handshake() else { return sendOutput(context) }
-        deadline?.cancel()
-        deadline = nil
-        state = .open
-        sendOutput(context)
-        try sendWaiting(context)
-      }
-      guard count > 0 else { return }
-      var plaintext = context.channel.allocator.buffer(capacity: count)
-      let result = Result { () throws(TLSError) in try session.read(into: &plaintext) }
-      sendOutput(context)
-      // What arrived before an error is passed on, as what arrives before the end of a connection is.
-      if plaintext.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(plaintext)) }
-      guard state == .open else { return }
       if try result.get() { peerEnded(context) }
       if unsentAnswers > Self.mostUnsentAnswers {
         throw TLSError(.failed, "the peer causes answers and does not read them")
@@ -186,6 +171,31 @@ package final class TLSHandler: ChannelDuplexHandler {
     } catch {
       fail(error, context)
     }
+  }
+
+  /// Goes on with the handshake, and decrypts what is behind it. Returns whether the peer has ended what it sends.
+  private func process(
+    _ bytes: ByteBuffer, into plaintext: inout ByteBuffer, _ context: ChannelHandlerContext
+  ) throws(TLSError) -> Bool {
+    var left = bytes
+    // In parts: the memory in which libssl gets them grows with the longest one, and does not shrink.
+    while let part = left.readSlice(length: min(left.readableBytes, TLSSession.longestRecord)), part.readableBytes > 0 {
+      try session.receive(part)
+      try shakeHands(context)
+      if state == .open, try session.read(into: &plaintext) { return true }
+    }
+    return false
+  }
+
+  private func shakeHands(_ context: ChannelHandlerContext) throws(TLSError) {
+    guard state == .handshake else { return }
+    let isComplete = try session.handshake()
+    sendOutput(context)
+    guard isComplete else { return }
+    deadline?.cancel()
+    deadline = nil
+    state = .open
+    try sendWaiting(context)
   }
 
   /// As when a socket's input has ended: the connection is closed, unless the other handlers want to go on sending.

@@ -10,6 +10,7 @@ import Wire
 struct CommandFailureTests {
   @Test(arguments: [
     (CommandFailure(.document, "x") as any Error, 65), (WireError(.unreachable, "x"), 69),
+    (WireError(.untrusted, "x"), 69),
     (WireError(.refused(.token), "x"), 69), (WireError(.content, "x"), 1), (ContentStoreError(.outOfSpace, "x"), 1),
     (CancellationError(), 1),
   ])

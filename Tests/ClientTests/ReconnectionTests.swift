@@ -46,7 +46,7 @@ struct ReconnectionTests {
   }
 
   @Test func `what another connection cannot change is not tried again`() {
-    for code in [WireError.Code.refused(.token), .refused(.protocol), .violation, .content] {
+    for code in [WireError.Code.refused(.token), .refused(.protocol), .violation, .content, .untrusted] {
       var reconnection = Reconnection()
       _ = reconnection.answered()
       let action = reconnection.failed(WireError(code, "no"), at: .zero)
