@@ -3,6 +3,7 @@ import FarmAPI
 import FarmModel
 package import Jobs
 package import Logging
+import Runtime
 package import Wire
 
 /// The coordinator: serves workers and clients, and carries out what the store decides. It keeps nothing that must not

@@ -69,7 +69,7 @@ package struct FarmService: Sendable {
         }
       }
       let reply = try await JobSubmission(coordinator, owner: caller.owner).submit(submission, text?.text)
-      if let job = reply.job, !reply.isRepeated { try await audit(.jobSubmitted, job, String(submission.name.prefix(256))) }
+      if let job = reply.job, !reply.isRepeated { try await audit(.jobSubmitted, job, submission.name) }
       return reply
     }
   }

@@ -28,8 +28,8 @@ struct JobSubmission: Sendable {
     guard submission.id.utf8.count <= 64, submission.id.utf8.allSatisfy({ (33...126).contains($0) }) else {
       throw FarmError(.invalid, "a submission must be named by 1 to 64 visible ASCII characters, or not at all")
     }
-    guard submission.schedule.after.count <= NewJob.mostBefore, submission.schedule.after.allSatisfy({ JobID($0).isWellFormed })
-    else {
+    let before = submission.schedule.after
+    guard before.count <= NewJob.mostBefore, before.allSatisfy({ JobID($0).isWellFormed }) else {
       throw FarmError(.invalid, "a job comes after at most \(NewJob.mostBefore) jobs, each named by its id")
     }
     var (request, problems) = try await read(

@@ -26,7 +26,8 @@ public enum DocumentSchema {
       AudioMixKeys.trackTable, RampTables.volume, RampTables.clipVolume, RampTables.pan, RampTables.mix, DuckKeys.table,
       LoudnessKeys.table,
     ] + CountingKeys.all.map(\.table) + AudioFilterKind.allCases.compactMap { AudioFilterTables.tables[$0] } + [
-      AudioFilterTables.presetTable,      ParameterKeys.table, CaptionKeys.table, CueKeys.table, ExportKeys.table, VideoKeys.table, VideoKeys.shared,
+      AudioFilterTables.presetTable,
+      ParameterKeys.table, CaptionKeys.table, CueKeys.table, ExportKeys.table, VideoKeys.table, VideoKeys.shared,
       AudioKeys.table,
       AudioKeys.shared,
       ChapterKeys.table, OutputKeys.table,

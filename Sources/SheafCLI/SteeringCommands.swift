@@ -104,7 +104,8 @@ struct OwnersCommand: AsyncParsableCommand {
   var maxRunning: String?
 
   @Option(
-    help: ArgumentHelp("How many of its jobs may not have ended: a number, or any. [SHEAF_OWNER_MAX_JOBS]", valueName: "n"))
+    help: ArgumentHelp(
+      "How many of its jobs may not have ended: a number, or any. [SHEAF_OWNER_MAX_JOBS]", valueName: "n"))
   var maxJobs: String?
 
   @OptionGroup var coordinator: CoordinatorOptions

@@ -44,6 +44,25 @@ struct JobReportTests {
     #expect(reason(summary(), [worker("build 1")]) == "no worker with a free slot has taken its tasks yet")
   }
 
+  @Test func `a job that is held up says by what`() {
+    let workers = [worker("build 1")]
+    var held = summary()
+    held.job.submittedAt = .seconds(1_000_000)
+    held.job.heldUntil = .seconds(1_000_010.5)
+    #expect(
+      reason(held, workers) == "it is held until 1970-01-12T13:46:50.500Z; to go on at once: sheaf resume j")
+    held.job.age = .seconds(11)
+    #expect(reason(held, workers) == "no worker with a free slot has taken its tasks yet")
+    held.job.unfinishedBefore = Job.Before(job: JobID("first"), state: .rendering)
+    #expect(reason(held, workers) == "it comes after job first")
+    held.job.unfinishedBefore = Job.Before(job: JobID("first"), state: .failed)
+    #expect(reason(held, workers) == "it comes after job first, which is failed")
+    held.job.isPaused = true
+    #expect(reason(held, []) == "it is paused; to go on: sheaf resume j")
+    let full = JobWait.of(summary(), workers: workers, disk: nil, mostRunning: 3)
+    #expect(full == JobWait(.quota, "its owner has 3 running tasks, and may have no more"))
+  }
+
   @Test func `a job waits for a worker that has its memory`() {
     var waiting = summary()
     waiting.memory = 7 << 30

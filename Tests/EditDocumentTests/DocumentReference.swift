@@ -88,9 +88,10 @@ enum DocumentReference {
       (AudioFilterTables.tables[kind]?.keys.dropFirst() ?? []).enumerated().map { number, key in
         [number == 0 ? "`\(kind.rawValue)`" : "", "`\(key.name)`", key.type, key.standard, key.summary]
       }
-    } + AudioFilterTables.presetTable.keys.dropFirst().map { key in
-      ["`\(AudioFilterTables.presetKind)`", "`\(key.name)`", key.type, key.standard, key.summary]
-    })
+    }
+      + AudioFilterTables.presetTable.keys.dropFirst().map { key in
+        ["`\(AudioFilterTables.presetKind)`", "`\(key.name)`", key.type, key.standard, key.summary]
+      })
 
   private static func rows(_ head: [String], _ rows: [[String]]) -> String {
     func line(_ cells: [String]) -> String { "|" + cells.map { $0.isEmpty ? " |" : " \($0) |" }.joined() }

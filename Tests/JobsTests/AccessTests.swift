@@ -65,10 +65,14 @@ struct AccessTests {
       #expect(try await store.auditEntries(AuditFilter(before: all[0].number), limit: 10) == Array(all[1...]))
       #expect(try await store.auditEntries(AuditFilter(owner: "anna"), limit: 10) == [all[0], all[2]])
       #expect(try await store.auditEntries(AuditFilter(subject: "j1", actions: [.jobDeleted]), limit: 10) == [all[1]])
+      // What somebody sends is no longer than this in a row.
+      try await store.record(AuditEntry(.jobSubmitted, by: anna, of: "j2", detail: String(repeating: "é", count: 3000)))
+      #expect(try await store.auditEntries(AuditFilter(subject: "j2"), limit: 1).map(\.detail.count) == [256])
+      #expect(try await store.removeAuditEntries(olderThan: .zero, limit: 0) == 0)
       let invalid = AuditEntry(.refused, by: anna, of: "", times: 0)
       await #expect(throws: JobStoreError(.invalid, "")) { try await store.record(invalid) }
       #expect(try await store.removeAuditEntries(olderThan: .seconds(29), limit: 10) == 1)
-      #expect(try await store.auditEntries(AuditFilter(), limit: 10) == Array(all[..<2]))
+      #expect(try await store.auditEntries(AuditFilter(), limit: 10).dropFirst() == all[..<2])
     }
   }
 

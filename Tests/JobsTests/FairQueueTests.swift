@@ -11,6 +11,7 @@ import Testing
   private struct Simulation {
     struct Owner {
       var weight: Double
+      var priority: Int32 = 0
       /// What each task of each of its jobs costs, in seconds.
       var costs: [Double]
       /// Whether it has tasks at a time.
@@ -19,7 +20,7 @@ import Testing
 
     var owners: [String: Owner]
     var slots: Int
-    private var shares: [String: FairShare] = [:]
+    private var shares: [FairQueue.Level: FairShare] = [:]
     private var jobShares: [Int64: FairShare] = [:]
     /// Seconds of slots by owner: what it had, and what its weight gives it of those who had tasks.
     private(set) var had: [String: Double] = [:]
@@ -60,21 +61,19 @@ import Testing
           let number = Int64(place * 1000 + index)
           jobs.append(
             FairQueue.Job(
-              number: number, owner: name, priority: 0, isStalled: false, share: jobShares[number] ?? FairShare(),
+              number: number, owner: name, priority: owners[name]?.priority ?? 0, isStalled: false,
+              share: jobShares[number] ?? FairShare(),
               candidates: [.init(ordinal: 0, cost: cost, excluded: [])]))
         }
       }
       var queue = FairQueue(
-        jobs,
-        owners: Dictionary(
-          uniqueKeysWithValues: names.map { name in
-            (name, .init(weight: owners[name]?.weight ?? 1, share: shares[name] ?? FairShare(), room: nil))
-          }), present: shares.values.map(\.start).max() ?? 0)
+        jobs, owners: owners.mapValues { .init(weight: $0.weight, room: nil) }, shares: shares)
       var slots = SlotAssignment([WorkerID.anna.holder])
+      _ = queue.next()
       guard let match = queue.match(&slots).first, let job = jobs.first(where: { $0.number == match.job }) else {
         return nil
       }
-      for (name, charge) in queue.ownerCharges { shares[name] = charge.applied(to: shares[name] ?? FairShare()) }
+      for (level, charge) in queue.ownerCharges { shares[level] = charge.applied(to: shares[level] ?? FairShare()) }
       for (number, charge) in queue.jobCharges {
         jobShares[number] = charge.applied(to: jobShares[number] ?? FairShare())
       }
@@ -117,39 +116,71 @@ import Testing
     #expect(zip(after, zip(after.dropFirst(), after.dropFirst(2))).allSatisfy { $0 != $1.0 || $0 != $1.1 })
   }
 
-  @Test func `a stalled job is last, and a higher priority is first whatever its owner had`() throws {
-    func job(_ number: Int64, _ owner: String, _ priority: Int32 = 0, stalled: Bool = false, had: Double = 0)
-      -> FairQueue.Job
-    {
-      .init(
-        number: number, owner: owner, priority: priority, isStalled: stalled, share: FairShare(start: had, finish: had),
-        candidates: (0..<2).map { .init(ordinal: $0, cost: 1, excluded: []) })
+  /// An owner with a higher priority who has tasks half of the time takes nothing from the weights of the others.
+  @Test func `weights hold below whoever goes first`() {
+    var simulation = Simulation(
+      owners: [
+        "anna": .init(weight: 4, costs: [10]), "bert": .init(weight: 1, costs: [30]),
+        "high": .init(weight: 1, priority: 10, costs: [20]) { Int($0 / 60).isMultiple(of: 2) },
+      ], slots: 2)
+    simulation.run(hours: 200)
+    let ratio = (simulation.had["anna"] ?? 0) / (simulation.had["bert"] ?? 1)
+    #expect(ratio > 3.8 && ratio < 4.2, "\(ratio)")
+  }
+
+  private func job(
+    _ number: Int64, _ owner: String, _ priority: Int32 = 0, stalled: Bool = false, had: Double = 0
+  ) -> FairQueue.Job {
+    .init(
+      number: number, owner: owner, priority: priority, isStalled: stalled, share: FairShare(start: had, finish: had))
+  }
+
+  /// Each job has two tasks of cost 1.
+  private func granted(_ queue: inout FairQueue, _ count: Int) -> [String] {
+    var slots = SlotAssignment(Array(repeating: WorkerID.anna.holder, count: count))
+    var matches: [FairQueue.Match] = []
+    while slots.count > 0 {
+      let batch = queue.next()
+      if batch.isEmpty { break }
+      for number in batch {
+        queue.setCandidates((0..<2).map { .init(ordinal: $0, cost: 1, excluded: []) }, of: number)
+      }
+      matches += queue.match(&slots)
     }
+    return matches.map { "\($0.job)/\($0.ordinal)" }
+  }
+
+  @Test func `a stalled job is last, and a higher priority is first whatever its owner had`() {
     var queue = FairQueue(
       [job(1, "a", 9, stalled: true), job(2, "a", 1, had: 500), job(3, "b"), job(4, "c"), job(5, "c")],
-      owners: [
-        "a": .init(weight: 1, share: FairShare(start: 900, finish: 1000), room: nil),
-        "b": .init(weight: 1, share: FairShare(start: 900, finish: 901), room: 1),
-      ], present: 900)
-    var slots = SlotAssignment(Array(repeating: WorkerID.anna.holder, count: 20))
-    // "c" begins where the others are, "b" may have one alone, and a job of an owner is as good as its others.
-    #expect(
-      queue.match(&slots).map { "\($0.job)/\($0.ordinal)" } == [
-        "2/0", "2/1", "4/0", "3/0", "5/0", "4/1", "5/1", "1/0", "1/1",
+      owners: ["b": .init(weight: 1, room: 1)],
+      shares: [
+        .init(owner: "a", priority: 1): FairShare(start: 5000, finish: 9000),
+        .init(owner: "b", priority: 0): FairShare(start: 900, finish: 901),
       ])
-    #expect(slots.count == 11)
+    // "c" begins where "b" is, who may have one alone, and a job of an owner is as good as its others.
+    #expect(granted(&queue, 20) == ["2/0", "2/1", "4/0", "3/0", "5/0", "4/1", "5/1", "1/0", "1/1"])
     #expect(queue.jobCharges[2]?.applied(to: FairShare(start: 500, finish: 500)) == FairShare(start: 501, finish: 502))
-    #expect(queue.ownerCharges["c"]?.applied(to: FairShare()) == FairShare(start: 903, finish: 904))
+    let ofC = queue.ownerCharges[.init(owner: "c", priority: 0)]
+    #expect(ofC?.applied(to: FairShare()) == FairShare(start: 903, finish: 904))
+  }
+
+  /// Those who may have no more, and those of whom no slot may have a task, are passed over, however many there are.
+  @Test func `nobody is kept from slots by those before`() {
+    let blocked = (1...200).map { job(Int64($0), "blocked", 5) }
+    var queue = FairQueue(
+      blocked + [job(1000, "last")], owners: ["blocked": .init(weight: 1, room: 0), "last": .init(weight: 1, room: 5)],
+      shares: [:])
+    #expect(granted(&queue, 3) == ["1000/0", "1000/1"])
+    var wide = FairQueue((1...150).map { job(Int64($0), "") }, owners: [:], shares: [:])
+    #expect(Set(granted(&wide, 400)).count == 300)
   }
 
   @Test func `a task that no slot that is left may have is passed over and charged to nobody`() {
-    let candidates: [FairQueue.Candidate] = [
-      .init(ordinal: 0, cost: 5, excluded: [.anna]), .init(ordinal: 1, cost: 1, excluded: []),
-    ]
-    let share = FairShare()
-    var queue = FairQueue(
-      [.init(number: 1, owner: "", priority: 0, isStalled: false, share: share, candidates: candidates)], owners: [:],
-      present: 0)
+    var queue = FairQueue([job(1, "")], owners: [:], shares: [:])
+    #expect(queue.next() == [1])
+    queue.setCandidates(
+      [.init(ordinal: 0, cost: 5, excluded: [.anna]), .init(ordinal: 1, cost: 1, excluded: [])], of: 1)
     var slots = SlotAssignment([WorkerID.anna.holder, WorkerID.anna.holder])
     #expect(queue.match(&slots).map(\.ordinal) == [1])
     #expect(queue.jobCharges[1]?.total == 1)

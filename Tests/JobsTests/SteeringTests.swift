@@ -105,13 +105,62 @@ struct SteeringTests {
         _ = try await store.submit(.sample("more", owner: "anna"))
       }
       #expect(full?.code == .full && full?.message.contains("1 jobs") == true)
-      try await store.submit(.sample("look", owner: "anna", purpose: .inspection))
+      // Inspections are nobody's, and nobody waits for them.
+      try await store.submit(.sample("look", owner: "anna", purpose: .inspection, tasks: [.sample(.probe)]))
+      #expect(try await store.claim(worker: .carl, build: "b1", limit: 9).map(\.name) == ["look/0"])
       let owners = try await store.owners()
       #expect(owners.map(\.owner) == ["anna", "bert"] && owners.map(\.weight) == [1, 3])
       #expect(owners.map(\.running) == [5, 20] && owners.map(\.open) == [1, 1])
       change.weight = 0
       let nothing = change
       await #expect(throws: JobStoreError(.invalid, "")) { try await store.change("anna", nothing) }
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func `a job that is held up is not planned, and one that is taken up again counts to the limit`(
+    _ kind: StoreKind
+  ) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      var held = NewJob.sample("held", owner: "anna")
+      held.hold = .seconds(10)
+      try await store.submit(held)
+      try await store.submit(.sample("free", owner: "anna"))
+      #expect(try await store.jobsToPlan() == [JobID("free")])
+      try farm.advance(.seconds(10))
+      #expect(try await store.jobsToPlan() == [JobID("held"), JobID("free")])
+      _ = try await store.pause(JobID("free"), stopping: false)
+      #expect(try await store.jobsToPlan() == [JobID("held")])
+      _ = try await store.cancel(JobID("free"))
+      var change = OwnerChange()
+      change.mostOpen = .most(1)
+      try await store.change("anna", change)
+      let full = await #expect(throws: JobStoreError.self) { _ = try await store.retry(JobID("free")) }
+      #expect(full?.code == .full)
+      _ = try await store.cancel(JobID("held"))
+      #expect(try await store.retry(JobID("free")) == .probing)
+      #expect(try await store.job(JobID("free"))?.isPaused == false)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func `tasks of an owner that may have no more are no work for workers`(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      try await store.submit(.sample("j1", owner: "anna", tasks: (0..<5).map { .sample(.probe, $0) }))
+      var change = OwnerChange()
+      change.mostRunning = .most(2)
+      try await store.change("anna", change)
+      #expect(try await store.counts().tasks == [.init(kind: .probe, state: .ready): 5])
+      let grants = try await store.claim(worker: .anna, build: "b1", limit: 9)
+      #expect(grants.map(\.name) == ["j1/0", "j1/1"])
+      #expect(
+        try await store.counts().tasks == [
+          .init(kind: .probe, state: .running): 2, .init(kind: .probe, state: .waiting): 3,
+        ])
+      #expect(try await store.publish(grants[0].lease, worker: .anna, result: content(1)) == .published)
+      #expect(try await store.claim(worker: .anna, build: "b1", limit: 9).map(\.name) == ["j1/2"])
     }
   }
 }

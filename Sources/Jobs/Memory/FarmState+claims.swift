@@ -80,13 +80,22 @@ extension FarmState {
     while slots.count > 0 {
       let batch = queue.next()
       if batch.isEmpty { break }
-      let (workers, limit) = (slots.workers, slots.count)
-      for number in batch {
-        queue.setCandidates(candidates(of: Int(number), for: workers, limit, now: now), of: number)
-      }
-      for match in queue.match(&slots) {
-        let place = Place(number: Int(match.job), ordinal: Int(match.ordinal))
-        grants.append(grantReady(place, to: match.holder, now: now))
+      var isFull = true
+      // The first task of each round may go to one of the slots, so this ends.
+      while slots.count > 0, isFull {
+        let (workers, limit) = (slots.workers, slots.count)
+        isFull = false
+        for number in batch {
+          let found = candidates(of: Int(number), for: workers, limit, now: now)
+          if found.count == limit { isFull = true }
+          queue.setCandidates(found, of: number)
+        }
+        let matches = queue.match(&slots)
+        if matches.isEmpty { break }
+        for match in matches {
+          let place = Place(number: Int(match.job), ordinal: Int(match.ordinal))
+          grants.append(grantReady(place, to: match.holder, now: now))
+        }
       }
     }
     for (level, charge) in queue.ownerCharges { shares[level] = charge.applied(to: shares[level] ?? FairShare()) }

@@ -48,6 +48,10 @@ package struct Job: Sendable, Hashable {
   package struct Before: Sendable, Hashable {
     package var job: JobID
     package var state: JobState
+
+    package init(job: JobID, state: JobState) {
+      (self.job, self.state) = (job, state)
+    }
   }
 
   package init(

@@ -176,10 +176,16 @@ private struct FairClaim: Sendable {
     while left.count > 0 {
       let batch = queue.next()
       if batch.isEmpty { break }
-      for (number, candidates) in try candidates(of: batch, for: left, on: connection) {
-        queue.setCandidates(candidates, of: number)
+      var isFull = true
+      // The first task of each round may go to one of the slots, so this ends.
+      while left.count > 0, isFull {
+        let found = try candidates(of: batch, for: left, except: matches, on: connection)
+        isFull = found.values.contains { $0.count == left.count }
+        for number in batch { queue.setCandidates(found[number] ?? [], of: number) }
+        let more = queue.match(&left)
+        if more.isEmpty { break }
+        matches += more
       }
-      matches += queue.match(&left)
     }
     guard !matches.isEmpty else {
       _ = try connection.run(.commit)
@@ -241,13 +247,15 @@ private struct FairClaim: Sendable {
       jobs, owners: Dictionary(uniqueKeysWithValues: owners), shares: Dictionary(uniqueKeysWithValues: shares))
   }
 
+  /// The first tasks of jobs that one of some slots may have, of each as many as there are slots.
+  /// - Parameter matches: Tasks that are to be granted, and are not yet.
   private func candidates(
-    of jobs: [Int64], for slots: SlotAssignment, on connection: Connection
-  ) throws(JobStoreError) -> [(Int64, [FairQueue.Candidate])] {
+    of jobs: [Int64], for slots: SlotAssignment, except matches: [FairQueue.Match], on connection: Connection
+  ) throws(JobStoreError) -> [Int64: [FairQueue.Candidate]] {
     let found = try connection.run(
       .fairTasks,
       [
-        .longs(jobs), .texts(slots.workers.map(\.description)), .long(Int64(slots.count)),
+        .longs(jobs), .texts(slots.workers.map(\.description)), .long(Int64(slots.count + matches.count)),
         .long(policy.exclusion.microseconds),
       ]
     ).map { (fields) throws(JobStoreError) in
@@ -258,7 +266,11 @@ private struct FairClaim: Sendable {
           excluded: Set(try fields.texts().map { WorkerID($0) }))
       )
     }
-    return Dictionary(grouping: found, by: \.job).map { ($0.key, $0.value.map(\.candidate)) }
+    let matched = Dictionary(grouping: matches, by: \.job).mapValues { Set($0.map(\.ordinal)) }
+    return Dictionary(grouping: found, by: \.job).mapValues { found in
+      let others = found.filter { entry in matched[entry.job].map { !$0.contains(entry.candidate.ordinal) } ?? true }
+      return others.prefix(slots.count).map(\.candidate)
+    }
   }
 
   private func charge(_ statement: Statement, _ keys: [Parameter], _ charges: [FairCharge]) -> Call {
