@@ -7,17 +7,25 @@ package import Wire
 /// A client's connection to a coordinator: one request at a time, and content alongside.
 package struct CoordinatorClient: Sendable {
   package struct Endpoint: Sendable {
-    package var address: WireAddress
+    /// The farm's coordinators, at least one. The first that welcomes the client serves it.
+    package var addresses: [WireAddress]
     /// Empty if the farm has none.
     package var token: String
     /// Whom the client trusts. Nil: the connection is plain.
     package var trust: TLSTrust?
 
     package init(address: WireAddress, token: String, trust: TLSTrust? = nil) {
-      self.address = address
+      self.init(addresses: [address], token: token, trust: trust)
+    }
+
+    package init(addresses: [WireAddress], token: String, trust: TLSTrust? = nil) {
+      self.addresses = addresses
       self.token = token
       self.trust = trust
     }
+
+    /// The addresses, for a person.
+    package var place: String { addresses.map(\.description).joined(separator: ",") }
   }
 
   private let connection: WireConnection
@@ -40,7 +48,7 @@ package struct CoordinatorClient: Sendable {
       $0.name = "sheaf"
     }
     return try await WireClient.withConnection(
-      to: endpoint.address, trusting: endpoint.trust, hello: hello, timeout: limits.longestConnecting
+      toOneOf: endpoint.addresses, trusting: endpoint.trust, hello: hello, timeout: limits.longestConnecting
     ) { connection, _ in
       let content = ContentExchange(connection)
       let (replies, continuation) = AsyncThrowingStream.makeStream(of: WireMessage.self)

@@ -66,7 +66,7 @@ package final class FarmClient: Sendable {
     case .outlasted:
       let minutes = limits.longestOutage.components.seconds / 60
       throw CommandFailure(
-        .unavailable, "the coordinator at \(endpoint.address) has not answered for \(minutes) minutes: \(error.message)"
+        .unavailable, "the coordinator at \(endpoint.place) has not answered for \(minutes) minutes: \(error.message)"
       )
     case .giveUp: throw error
     }

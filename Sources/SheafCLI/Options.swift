@@ -12,7 +12,10 @@ import Wire
 struct CoordinatorOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The coordinator's address; the default is 127.0.0.1:7433. [SHEAF_COORDINATOR]", valueName: "host:port"))
+      """
+      The coordinator's address, or those of several with commas between them, of which the first that answers is used; \
+      the default is 127.0.0.1:7433. [SHEAF_COORDINATOR]
+      """, valueName: "host:port"))
   var coordinator: String?
 
   @Option(
@@ -31,10 +34,9 @@ struct CoordinatorOptions: ParsableArguments {
 
   func endpoint() throws -> CoordinatorClient.Endpoint {
     let text = Setting.text(coordinator, "SHEAF_COORDINATOR") ?? WireAddress.defaultSetting
-    let address = try WireAddress(setting: text, example: "farm.example:7433")
-    guard address.port > 0 else { throw SettingError("the port of the coordinator must be 1 to 65535") }
     return CoordinatorClient.Endpoint(
-      address: address, token: try Setting.token(file: tokenFile) ?? "",
+      addresses: try WireAddress.list(setting: text, example: "farm.example:7433"),
+      token: try Setting.token(file: tokenFile) ?? "",
       trust: try TLSTrust.setting(authorities: tlsCA, system: tls))
   }
 

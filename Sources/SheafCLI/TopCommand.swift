@@ -41,7 +41,7 @@ struct TopCommand: AsyncParsableCommand {
     var state = TopState()
     state.update(try await CoordinatorClient.run(endpoint) { try await FarmLook(JobRun($0)) }, at: .zero)
     let size = TopFrame.Size(width: Terminal.output?.width ?? 100, height: nil)
-    let frame = TopFrame(state, farm: endpoint.address.description, size: size, time: .now, keys: false)
+    let frame = TopFrame(state, farm: endpoint.place, size: size, time: .now, keys: false)
     for line in frame.plain { try Console.print(line) }
   }
 }
@@ -136,7 +136,7 @@ private struct TopView {
 
   private func paint(_ state: TopState, all: Bool) throws {
     let frame = TopFrame(
-      state, farm: endpoint.address.description, size: screen.size, time: .now, keys: true)
+      state, farm: endpoint.place, size: screen.size, time: .now, keys: true)
     let lines = isColored ? frame.colored : frame.lines.map(\.text)
     try screen.show(lines, all: all)
   }

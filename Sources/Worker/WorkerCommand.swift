@@ -160,7 +160,12 @@ private struct WorkerExit: Error {
 }
 
 struct WorkerOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The coordinator's address. [SHEAF_COORDINATOR]", valueName: "host:port"))
+  @Option(
+    help: ArgumentHelp(
+      """
+      The coordinator's address, or those of several with commas between them: the worker is connected to one of them, and \
+      goes to another when that one is lost. [SHEAF_COORDINATOR]
+      """, valueName: "host:port"))
   var coordinator: String?
 
   @Option(help: ArgumentHelp("Tasks at a time; default: one for each processor. [SHEAF_SLOTS]", valueName: "n"))
@@ -241,7 +246,7 @@ struct WorkerOptions: ParsableArguments {
 
   /// The values of the command line and the environment together.
   struct Resolved {
-    var coordinator: WireAddress
+    var coordinators: [WireAddress]
     var trust: TLSTrust?
     var token: String
     var slots: Int
@@ -261,9 +266,11 @@ struct WorkerOptions: ParsableArguments {
     var exitsWithParent: Bool
 
     func agent(build: String, source: any ProcessSource) -> Agent.Settings {
-      // The coordinator of a worker that `sheaf render` started is there at once or never.
+      // In any order, so that the workers of a farm do not all go to its first coordinator. The coordinator of a worker
+      // that `sheaf render` started is there at once or never.
       Agent.Settings(
-        coordinator: coordinator, trust: trust, token: token, name: name, workerID: WorkerOptions.newID(), build: build,
+        coordinators: coordinators.shuffled(), trust: trust, token: token, name: name, workerID: WorkerOptions.newID(),
+        build: build,
         state: AgentState.Settings(slots: slots, drainLimit: drainLimit, idleLimit: idleLimit), taskMemory: taskMemory,
         maximumTries: exitsWithParent ? 8 : nil,
         source: source, disk: DiskWatch(folder: cache, minimum: minimumFree), contentStore: contentStore,
@@ -278,7 +285,7 @@ struct WorkerOptions: ParsableArguments {
         "the coordinator's address is missing: give --coordinator HOST:PORT or set SHEAF_COORDINATOR")
     }
     do {
-      let address = try WireAddress(setting: place, example: "farm.example:7433")
+      let addresses = try WireAddress.list(setting: place, example: "farm.example:7433")
       // Every name that the setting allows is one of swift-log's.
       let level = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: exitWithParent ? "error" : "info"))
       let slots =
@@ -290,7 +297,7 @@ struct WorkerOptions: ParsableArguments {
       let drain = try Setting.number(drainSeconds, "--drain-seconds", "SHEAF_DRAIN_SECONDS", in: 0...86400)
       let idle = try Setting.number(exitWhenIdle, "--exit-when-idle", "SHEAF_EXIT_WHEN_IDLE", in: 1...86400)
       return Resolved(
-        coordinator: address,
+        coordinators: addresses,
         trust: try tlsPinned.map { path in try TLSTrust(.certificate(path)) }
           ?? TLSTrust.setting(authorities: tlsCA, system: tls),
         token: try Setting.token(file: tokenFile) ?? "",

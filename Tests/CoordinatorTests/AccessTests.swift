@@ -159,7 +159,7 @@ import Wire
       let text = try #require(made.token)
       #expect(text.hasPrefix("sheaf_") && text.utf8.count == 70)
       #expect(made.expiresAt.map { $0.milliseconds - made.createdAt.milliseconds } == 3_600_000)
-      let endpoint = CoordinatorClient.Endpoint(address: coordinator.endpoint.address, token: text)
+      let endpoint = CoordinatorClient.Endpoint(address: coordinator.endpoint.addresses[0], token: text)
       let listed = try await coordinator.client { try await JobRun($0).tokens() }
       #expect(listed.map(\.id) == [made.id] && listed.map(\.token) == [nil])
       let refused = await #expect(throws: WireError.self) {
@@ -204,7 +204,7 @@ import Wire
         try await JobRun(client).delete(job)
         return job
       }
-      let wrong = CoordinatorClient.Endpoint(address: coordinator.endpoint.address, token: "sheaf_guess")
+      let wrong = CoordinatorClient.Endpoint(address: coordinator.endpoint.addresses[0], token: "sheaf_guess")
       await #expect(throws: WireError.self) {
         try await CoordinatorClient.run(wrong, limits: .unhurried) { _ = try await JobRun($0).workers() }
       }

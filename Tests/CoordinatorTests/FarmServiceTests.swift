@@ -37,7 +37,7 @@ import Wire
     try await TestCoordinator.run { coordinator in
       let farm = FarmService(coordinator.service)
       let worker = ScriptedWorker(coordinator.hello(.worker))
-      let working = Task { try await worker.run(at: coordinator.endpoint.address) }
+      let working = Task { try await worker.run(at: coordinator.endpoint.addresses[0]) }
       let overlays = #"{ "text": "x", "over": "1..2", "opacity": 0 }, { "text": "y" }"#
       let composition = #""videoComposition": { "frameDuration": "1/25", "overlays": [ \#(overlays) ] }, "#
       let submission = try await submission(at: coordinator, composition)
@@ -63,7 +63,7 @@ import Wire
       let farm = FarmService(coordinator.service)
       let events = farm.ownEvents()
       let worker = ScriptedWorker(coordinator.hello(.worker))
-      let working = Task { try await worker.run(at: coordinator.endpoint.address) }
+      let working = Task { try await worker.run(at: coordinator.endpoint.addresses[0]) }
       let reply = try await farm.submit(try await submission(at: coordinator))
       let job = try #require(reply.job)
       var seen: [FarmEvent] = []

@@ -20,7 +20,7 @@ import Testing
   /// Sends bytes, and returns the frames that arrive until the coordinator closes the connection.
   private func send(_ bytes: ByteBuffer, to coordinator: TestCoordinator) async throws -> [Sheaf_Frame] {
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .connect(host: "127.0.0.1", port: coordinator.endpoint.address.port) { channel in
+      .connect(host: "127.0.0.1", port: coordinator.endpoint.addresses[0].port) { channel in
         channel.eventLoop.makeCompletedFuture {
           try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
         }
@@ -207,7 +207,7 @@ import Testing
       let worker = ScriptedWorker(coordinator.hello(.worker))
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
-          do { try await worker.run(at: coordinator.endpoint.address) } catch is CancellationError {}
+          do { try await worker.run(at: coordinator.endpoint.addresses[0]) } catch is CancellationError {}
         }
         try await coordinator.client { client in
           let asset = try await AssetFile.asset(path, FileContentCache()).get()
@@ -263,10 +263,10 @@ import Testing
 
   @Test func `a worker that comes back takes the place of its old connection`() async throws {
     try await TestCoordinator.run { coordinator in
-      try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
+      try await WireClient.withConnection(to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker)) {
         old, _ in
         let later = coordinator.hello(.worker, session: 2)
-        try await WireClient.withConnection(to: coordinator.endpoint.address, hello: later) { new, _ in
+        try await WireClient.withConnection(to: coordinator.endpoint.addresses[0], hello: later) { new, _ in
           // The old one ends.
           for try await _ in old.inbound {}
           try await new.send(.heartbeat(.with { $0.freeSlots = 1 }))
@@ -306,7 +306,7 @@ import Testing
   @Test func `a worker that sends nothing is closed after the lease time`() async throws {
     let policy = LeasePolicy(heartbeat: .milliseconds(300), lease: .seconds(1))
     try await TestCoordinator.run(policy: policy) { coordinator in
-      try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
+      try await WireClient.withConnection(to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker)) {
         worker, welcome in
         #expect(welcome.heartbeatMilliseconds == 300 && welcome.leaseMilliseconds == 1000)
         for try await _ in worker.inbound {}

@@ -29,7 +29,7 @@ import Wire
       group.addTask {
         do {
           try await Task.sleep(for: delay)
-          try await worker.run(at: coordinator.endpoint.address)
+          try await worker.run(at: coordinator.endpoint.addresses[0])
         } catch is CancellationError {}
         return nil
       }

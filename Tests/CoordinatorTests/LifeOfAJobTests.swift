@@ -70,7 +70,7 @@ import Wire
     try await withThrowingTaskGroup(of: R?.self) { group in
       for worker in workers {
         group.addTask {
-          do { try await worker.run(at: coordinator.endpoint.address) } catch is CancellationError {}
+          do { try await worker.run(at: coordinator.endpoint.addresses[0]) } catch is CancellationError {}
           return nil
         }
       }
@@ -637,7 +637,7 @@ import Wire
         let run = JobRun(client)
         try await run.provide(assets)
         let job = try await run.submit(.init(file, assets, output: "", priority: 3))
-        try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
+        try await WireClient.withConnection(to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker)) {
           worker, _ in
           try await worker.send(.heartbeat(.with { $0.freeSlots = 2 }))
           var lease = Sheaf_Lease()
@@ -670,7 +670,7 @@ import Wire
         group.addTask { try await end(of: edit, at: coordinator) }
         // Takes the probe task and leaves.
         try await WireClient.withConnection(
-          to: coordinator.endpoint.address, hello: coordinator.hello(.worker, worker: "first")
+          to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker, worker: "first")
         ) { connection, _ in
           try await connection.send(.heartbeat(.with { $0.freeSlots = 2 }))
           for try await message in connection.inbound { if case .grant = message { return } }

@@ -20,7 +20,7 @@ struct ManualWorker: Sendable {
     _ hello: Sheaf_Hello, at coordinator: TestCoordinator,
     _ body: @escaping @Sendable (ManualWorker) async throws -> R
   ) async throws -> R {
-    let address = coordinator.endpoint.address
+    let address = coordinator.endpoint.addresses[0]
     // Longer than a busy machine takes.
     return try await WireClient.withConnection(to: address, hello: hello, timeout: .seconds(300)) { connection, _ in
       let (messages, continuation) = AsyncThrowingStream.makeStream(of: WireMessage.self)

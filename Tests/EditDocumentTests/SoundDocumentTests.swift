@@ -130,8 +130,8 @@ import Testing
     #expect(many.first?.message == "24 filters, with those of presets; at most 16 are allowed")
   }
 
-  /// The gain of equalizers at a frequency, in decibels, by the formula of a peaking filter of two poles (Bristow-Johnson's
-  /// cookbook), at 48 kHz.
+  /// The gain of equalizers at a frequency, in decibels, by the formula of a peaking filter of two poles
+  /// (Bristow-Johnson's cookbook), at 48 kHz.
   private func gain(of filters: [AudioFilter], at frequency: Double) -> Double {
     filters.reduce(0) { sum, filter in
       guard case .equalizer(let centre, let gain, let q) = filter else { return sum }

@@ -12,14 +12,15 @@ final class Farm: @unchecked Sendable {
   // Sendable because tests use one farm from one task at a time.
   private let files: Workspace
   private let database: String
-  private var coordinator: RunningProgram?
+  private var coordinators: [RunningProgram] = []
   private var workers: [RunningProgram] = []
   private let slots: Int
   private let mediaRoot: String?
   private let certificates: TestCertificates?
   private let endpoint: CoordinatorClient.Endpoint
+  /// Of all coordinators.
   let address: String
-  /// Of the HTTP API.
+  /// Of the HTTP API of the first coordinator.
   let http: String
   /// That of clients.
   let token = "token of \(UUID().uuidString)"
@@ -37,12 +38,14 @@ final class Farm: @unchecked Sendable {
   }
 
   /// - Parameters:
+  ///   - number: How many coordinators there are, of one database and one content store.
   ///   - environments: Variables of each worker, besides those that all have.
   ///   - recorded: A folder of `Tests/Compatibility`, or of a backup, whose database and content store the farm goes on
   ///     with. Nil: it is a new one.
   ///   - certificates: All connections use TLS. Nil: they are plain.
   init(
-    workers count: Int, slots: Int, mediaRoot: String? = nil, environments: [[String: String]] = [],
+    coordinators number: Int = 1, workers count: Int, slots: Int, mediaRoot: String? = nil,
+    environments: [[String: String]] = [],
     recorded: URL? = nil, certificates: TestCertificates? = nil
   ) async throws {
     files = try Workspace()
@@ -50,9 +53,12 @@ final class Farm: @unchecked Sendable {
     (self.slots, self.mediaRoot) = (slots, mediaRoot)
     database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
     let port = Int.random(in: 10000...16000) * 2
-    (address, http) = ("127.0.0.1:\(port)", "127.0.0.1:\(port + 1)")
+    let addresses =
+      [WireAddress(host: "127.0.0.1", port: port)]
+      + (1..<number).map { _ in WireAddress(host: "127.0.0.1", port: Int.random(in: 16001...16300) * 2) }
+    (address, http) = (addresses.map(\.description).joined(separator: ","), "127.0.0.1:\(port + 1)")
     endpoint = CoordinatorClient.Endpoint(
-      address: WireAddress(host: "127.0.0.1", port: port), token: token,
+      addresses: addresses, token: token,
       trust: try certificates.map { try TLSTrust(.file($0.authority)) })
     _ = try await Command.output("createdb", database)
     if let recorded {
@@ -62,20 +68,20 @@ final class Farm: @unchecked Sendable {
       _ = try await Command.output(
         "tar", "--extract", "--file", recorded.appending(path: "store.tar").path, "--directory", files.path(""))
     }
-    var serve = [
-      "serve", "--database", "postgres:///\(database)", "--listen", address, "--http", http, "--store",
-      files.path("store"),
-    ]
+    var serve = ["serve", "--database", "postgres:///\(database)", "--store", files.path("store")]
     if let certificates {
       serve += ["--tls-certificate", certificates.certificate(.good), "--tls-key", certificates.key(.good)]
     }
     if let mediaRoot { serve += ["--media-root", mediaRoot] }
-    let log = files.path("coordinator.log")
-    try Data().write(to: URL(fileURLWithPath: log))
-    let program = Command(
-      executable: Place.products.appendingPathComponent("sheaf").path, arguments: serve,
-      environment: ["SHEAF_TOKEN": token, "SHEAF_WORKER_TOKEN": workerToken])
-    coordinator = try program.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log)))
+    for (index, address) in addresses.enumerated() {
+      let log = files.path("coordinator-\(index).log")
+      try Data().write(to: URL(fileURLWithPath: log))
+      let program = Command(
+        executable: Place.products.appendingPathComponent("sheaf").path,
+        arguments: serve + ["--listen", address.description] + (index == 0 ? ["--http", http] : []),
+        environment: ["SHEAF_TOKEN": token, "SHEAF_WORKER_TOKEN": workerToken])
+      coordinators.append(try program.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))
+    }
     for index in 0..<count { try startWorker(environment: environments.isEmpty ? [:] : environments[index]) }
     try await eventually("\(count) workers at the coordinator") {
       // Until it listens, it cannot be reached.
@@ -222,6 +228,12 @@ final class Farm: @unchecked Sendable {
       .split(separator: "\n").map(String.init)
   }
 
+  /// Ends a coordinator, at once or as at an update.
+  func endCoordinator(_ index: Int, with signal: CInt) {
+    coordinators[index].send(signal)
+    coordinators[index].wait()
+  }
+
   func killWorker(_ index: Int) {
     workers[index].send(SIGKILL)
     workers[index].wait()
@@ -240,7 +252,7 @@ final class Farm: @unchecked Sendable {
   }
 
   func stop() {
-    for program in workers + [coordinator].compactMap(\.self) where program.isRunning {
+    for program in workers + coordinators where program.isRunning {
       program.send(SIGKILL)
       program.wait()
     }

@@ -34,7 +34,7 @@ import Testing
   }
 
   private func address(_ configuration: LocalFarm.Configuration) async throws -> String {
-    try await LocalFarm.run(configuration) { "\($0.endpoint.address)" }
+    try await LocalFarm.run(configuration) { "\($0.endpoint.addresses[0])" }
   }
 
   @Test func `what uses the same store with the same settings shares one farm`() async throws {

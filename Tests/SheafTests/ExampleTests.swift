@@ -21,7 +21,7 @@ import Wire
   ) async throws -> String {
     var environment = ["XDG_CACHE_HOME": media.folder.path("cache")]
     if let farm {
-      environment["SHEAF_COORDINATOR"] = farm.address.description
+      environment["SHEAF_COORDINATOR"] = farm.place
       environment["SHEAF_TOKEN"] = farm.token
     }
     let folder = try TemporaryFolder()

@@ -149,7 +149,7 @@ struct SmallMedia {
     var configuration = try LocalFarm.Configuration(store: media.folder.path("farm"), slots: 2)
     configuration.workerExecutable = try LocalWorker.find()
     try await LocalFarm.run(configuration) { local in
-      let address = local.endpoint.address
+      let address = local.endpoint.addresses[0]
       let farm = Farm(host: address.host, port: address.port, token: local.endpoint.token)
       let edit = session.edit
       let job = try await farm.submit(edit, as: "film.mp4")
@@ -262,7 +262,7 @@ struct SmallMedia {
     var configuration = try LocalFarm.Configuration(store: media.folder.path("farm"), slots: 2)
     configuration.workerExecutable = try LocalWorker.find()
     try await LocalFarm.run(configuration) { local in
-      let address = local.endpoint.address
+      let address = local.endpoint.addresses[0]
       let farm = Farm(host: address.host, port: address.port, token: local.endpoint.token)
       let job = try await farm.submit(edit, as: "any.name")
       #expect(try await farm.wait(for: job).state == .done)

@@ -1,3 +1,4 @@
+import SystemSupport
 import Testing
 
 @testable import Wire
@@ -23,6 +24,19 @@ struct AddressTests {
   ])
   func `text that is not an address is rejected`(text: String) {
     #expect(WireAddress(text) == nil)
+  }
+
+  @Test func `several addresses stand between commas`() throws {
+    #expect(
+      try WireAddress.list(setting: "a, b:80,[::1]:7433", example: "farm:1")
+        == [WireAddress(host: "a"), WireAddress(host: "b", port: 80), WireAddress(host: "::1")])
+    for (text, message) in [
+      ("a,,b", "\"\" is not an address"), ("a,", "\"\" is not an address"), ("a b,c", "\"a b\" is not an address"),
+      ("a,b:0", "1 to 65535"), (Array(repeating: "a", count: 17).joined(separator: ","), "at most 16"),
+    ] {
+      let error = #expect(throws: SettingError.self) { try WireAddress.list(setting: text, example: "farm:1") }
+      #expect(error?.description.contains(message) == true, "\(text): \(String(describing: error))")
+    }
   }
 
   @Test func `only this machine is loopback`() {

@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import SwiftProtobuf
+import Synchronization
 import SystemSupport
 import TLS
 import TestPrograms
@@ -151,6 +152,46 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     let error = await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
     #expect(error?.code == .unreachable)
     #expect(error?.message == "no coordinator answers at \(address): Connection refused")
+    reserved.release()
+  }
+
+  @Test func `of several coordinators the first that welcomes the client serves it`() async throws {
+    let reserved = try ReservedPort()
+    let dead = WireAddress(host: "127.0.0.1", port: reserved.number)
+    let welcoming: WireServer.Admission<Void> = { _, _ in
+      .success((.welcoming, ()))
+    }
+    let stopping: WireServer.Admission<Void> = { _, _ in .failure(WireError(.refused(.shuttingDown), "it ends")) }
+    let strict: WireServer.Admission<Void> = { _, _ in .failure(WireError(.refused(.token), "the token is wrong")) }
+    try await withServer(admit: stopping) { ending in
+      try await withServer(admit: strict) { strict in
+        try await withServer(admit: welcoming) { address in
+          let served = try await WireClient.withConnection(toOneOf: [dead, ending, address], hello: .client) { $1 }
+          #expect(served.protocolVersion == WireProtocol.version)
+          // What happens on the connection is not tried again elsewhere.
+          let calls = Atomic(0)
+          let lost = await failure {
+            try await WireClient.withConnection(toOneOf: [address, address], hello: .client) { _, _ in
+              calls.add(1, ordering: .relaxed)
+              throw WireError(.closed, "lost")
+            }
+          }
+          #expect(lost?.message == "lost" && calls.load(ordering: .relaxed) == 1)
+          // Every coordinator of a farm knows the same tokens.
+          let refused = await failure {
+            try await WireClient.withConnection(toOneOf: [strict, address], hello: .client) { _, _ in }
+          }
+          #expect(refused == WireError(.refused(.token), "the token is wrong"))
+        }
+      }
+      let error = await failure {
+        try await WireClient.withConnection(toOneOf: [dead, ending], hello: .client) { _, _ in }
+      }
+      #expect(
+        error
+          == WireError(
+            .refused(.shuttingDown), "no coordinator answers at \(dead): Connection refused; it ends"))
+    }
     reserved.release()
   }
 

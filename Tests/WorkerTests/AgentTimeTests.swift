@@ -253,6 +253,27 @@ struct AgentTimeTests {
     #expect(backoff.wait(jitter: 0) == .milliseconds(125))
   }
 
+  @Test func `of several addresses each is tried before a wait, and only all of them end the worker`() {
+    var round = AddressRound(count: 3)
+    func happen(_ isLoss: Bool, _ isPermanent: Bool) -> (AddressRound.Step, Int) {
+      let step = round.next(afterLoss: isLoss, isPermanent: isPermanent)
+      return (step, round.place)
+    }
+    #expect(happen(false, false) == (.tryNow, 1))
+    #expect(happen(false, true) == (.tryNow, 2))
+    #expect(happen(false, false) == (.wait, 0))
+    #expect(happen(false, true) == (.tryNow, 1))
+    // The others have their turn after a loss, whatever failed before it.
+    #expect(happen(true, false) == (.wait, 2))
+    #expect(happen(false, true) == (.tryNow, 0))
+    #expect(happen(false, true) == (.tryNow, 1))
+    #expect(happen(false, true) == (.giveUp, 2))
+    var alone = AddressRound(count: 1)
+    #expect(alone.next(afterLoss: false, isPermanent: false) == .wait)
+    #expect(alone.next(afterLoss: true, isPermanent: true) == .wait)
+    #expect(alone.next(afterLoss: false, isPermanent: true) == .giveUp)
+  }
+
   @Test
   func `while leases are held a wait is at most two seconds`() {
     var backoff = Backoff()

@@ -87,7 +87,8 @@ final class Audit: Sendable {
 
   /// Records what is counted and not recorded yet: the coordinator ends.
   func flush() async {
-    let counted = known.withLock { known in known.filter { $0.value.count > 0 && $0.key.action == .refused }.map(\.key) }
+    let counted = known.withLock { known in known.filter { $0.value.count > 0 && $0.key.action == .refused }.map(\.key)
+    }
     for entry in counted { await recordAgain(entry) }
   }
 

@@ -83,6 +83,9 @@ actor ConnectedWorkers {
       counts.lost(leases)
       claims.left(holder)
     }
+    // The worker goes on at another coordinator, or here when this one has been started again. If its leases counted as
+    // those of a worker that is away, others would be given the same tasks at once.
+    if connections.isClosed { return }
     let known = disconnected[holder.worker]
     if known.map({ $0.session < holder.session }) ?? true { disconnected[holder.worker] = holder }
     register()

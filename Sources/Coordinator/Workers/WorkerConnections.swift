@@ -12,6 +12,9 @@ final class WorkerConnections: Sendable {
 
   var all: [WorkerConnectionHandler] { state.withLock { Array($0.connections.values) } }
 
+  /// Whether the coordinator drains.
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
   /// The worker's present connection; nil if it has none here.
   func of(_ worker: WorkerID) -> WorkerConnectionHandler? { state.withLock { $0.connections[worker] } }
 

@@ -59,14 +59,18 @@ public struct Farm: Sendable {
   }
 
   /// - Parameters:
-  ///   - address: Such as `farm.example:7433`, or a host alone. The call throws if it is no address.
+  ///   - address: Such as `farm.example:7433`, or a host alone. A farm of several coordinators has several, with commas
+  ///     between them: each operation goes to the first that answers. The call throws if one is no address.
   ///   - token: The farm's token; empty if it has none.
   ///   - encryption: The call throws if a file of authorities cannot be used.
   public init(_ address: String, token: String = "", encryption: Encryption = .none) throws(SheafError) {
-    guard let parsed = WireAddress(address), parsed.port > 0 else {
-      throw SheafError(.misuse, "\"\(address)\" is not an address; an address is host:port, such as farm.example:7433")
+    let addresses: [WireAddress]
+    do throws(SettingError) {
+      addresses = try WireAddress.list(setting: address, example: "farm.example:7433")
+    } catch {
+      throw SheafError(.misuse, error.description)
     }
-    try self.init(host: parsed.host, port: parsed.port, token: token, encryption: encryption)
+    self.init(CoordinatorClient.Endpoint(addresses: addresses, token: token, trust: try encryption.trust))
   }
 
   /// Uploads the media that the farm does not have, and submits the edit. Throws with every problem of the edit.

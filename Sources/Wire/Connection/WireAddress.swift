@@ -57,6 +57,23 @@ package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
     self = address
   }
 
+  /// The addresses of a farm's coordinators, as an option or a variable gives them: one, or up to 16 with commas
+  /// between them. None has port 0.
+  /// - Parameter example: As for `init(setting:example:)`.
+  package static func list(setting text: String, example: String) throws(SettingError) -> [WireAddress] {
+    let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+    guard parts.count <= 16 else {
+      throw SettingError("\"\(text)\" are \(parts.count) addresses of coordinators; at most 16 are allowed")
+    }
+    var addresses: [WireAddress] = []
+    for part in parts {
+      let address = try WireAddress(setting: String(part.drop { $0 == " " }), example: example)
+      guard address.port > 0 else { throw SettingError("the port of the coordinator must be 1 to 65535") }
+      addresses.append(address)
+    }
+    return addresses
+  }
+
   package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
   /// Whether the address can be reached from this machine only.

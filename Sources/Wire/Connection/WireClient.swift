@@ -1,6 +1,7 @@
 import Glibc
 package import NIOCore
 import NIOPosix
+import Synchronization
 package import TLS
 
 /// The connecting end: workers and clients.
@@ -35,6 +36,33 @@ package enum WireClient {
       let welcome = try await welcome(opening.first, of: address)
       return try await body(connection, welcome)
     }
+  }
+
+  /// The same at the first of several addresses where the connection is made and welcomed. A wrong token ends the
+  /// search: it is the same farm everywhere. Throws what speaks most clearly of the coordinators, or what `body`
+  /// throws.
+  package static func withConnection<R: Sendable>(
+    toOneOf addresses: [WireAddress], trusting trust: TLSTrust? = nil, hello: Sheaf_Hello,
+    timeout: Duration = WireProtocol.helloTimeout,
+    _ body: @Sendable (WireConnection, Sheaf_Welcome) async throws -> R
+  ) async throws -> R {
+    var errors: [WireError] = []
+    for address in addresses {
+      let isWelcome = Atomic(false)
+      do {
+        return try await withConnection(to: address, trusting: trust, hello: hello, timeout: timeout) {
+          isWelcome.store(true, ordering: .releasing)
+          return try await body($0, $1)
+        }
+      } catch let error as WireError where !isWelcome.load(ordering: .acquiring) && error.code != .refused(.token) {
+        errors.append(error)
+        try Task.checkCancellation()
+      }
+    }
+    // A coordinator that answered, in whatever way, says more than one that is away.
+    let clearest = errors.first { ![.unreachable, .closed, .timeout].contains($0.code) } ?? errors[0]
+    guard errors.count > 1 else { throw clearest }
+    throw WireError(clearest.code, errors.map(\.message).joined(separator: "; "))
   }
 
   private static func connect(

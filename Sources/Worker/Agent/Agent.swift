@@ -8,7 +8,8 @@ import Wire
 /// The agent: passes events to `AgentState` and carries out the effects. It runs no codec and waits for none.
 struct Agent: Sendable {
   struct Settings: Sendable {
-    var coordinator: WireAddress
+    /// The farm's coordinators, at least one. The worker is connected to one of them at a time.
+    var coordinators: [WireAddress]
     /// Whom the worker trusts. Nil: the connection is plain.
     var trust: TLSTrust?
     var token: String
@@ -119,7 +120,7 @@ struct Agent: Sendable {
       $0.workerID = settings.workerID
     }
     let connector = CoordinatorConnector(
-      address: settings.coordinator, trust: settings.trust, hello: hello, maximumTries: settings.maximumTries,
+      addresses: settings.coordinators, trust: settings.trust, hello: hello, maximumTries: settings.maximumTries,
       longestConnecting: settings.longestConnecting, logger: logger
     ) { [holdsLeases] in holdsLeases.isSet }
     try await connector.run { coordinator, welcome in

@@ -57,9 +57,11 @@ struct CoordinatorConnection: Sendable {
   }
 }
 
-/// Keeps a worker connected: connects again, after growing waits, whenever the connection is lost or refused.
+/// Keeps a worker connected: connects again, after growing waits, whenever the connection is lost or refused. Each try
+/// goes to the next address, and there is a wait when all of them have failed.
 struct CoordinatorConnector: Sendable {
-  let address: WireAddress
+  /// At least one.
+  let addresses: [WireAddress]
   /// Nil: the connection is plain.
   let trust: TLSTrust?
   /// Its session is filled in here.
@@ -73,8 +75,9 @@ struct CoordinatorConnector: Sendable {
   let holdsLeases: @Sendable () -> Bool
 
   /// Runs until the task is cancelled. The sessions of the tries are numbered from 1, so that the coordinator can
-  /// distinguish an older connection from a newer one. Throws `WireError` if another try cannot help: the token is
-  /// wrong, the coordinator is not trusted or has another version of the protocol, or `maximumTries` have failed.
+  /// distinguish an older connection from a newer one. Throws `WireError` if another try cannot help: at every address
+  /// the token is wrong, the coordinator is not trusted or has another version of the protocol, or `maximumTries` have
+  /// failed.
   /// - Parameter onEvent: Called with what the coordinator sends, and with `disconnected` after each connection.
   func run(
     onConnection: @escaping @Sendable (CoordinatorConnection, Sheaf_Welcome) -> Void,
@@ -83,7 +86,9 @@ struct CoordinatorConnector: Sendable {
     var backoff = Backoff()
     var failures = 0
     var hello = hello
+    var round = AddressRound(count: addresses.count)
     while !Task.isCancelled {
+      let address = addresses[round.place]
       hello.session += 1
       let greeting = hello
       let wasConnected = Atomic(false)
@@ -109,13 +114,57 @@ struct CoordinatorConnector: Sendable {
         backoff.reset()
         failures = 0
       }
+      let step = round.next(afterLoss: isNew, isPermanent: reason.isPermanent)
       failures += 1
       if Task.isCancelled { break }
-      if !isNew, reason.isPermanent || failures == maximumTries { throw reason }
+      if step == .giveUp || !isNew && failures == maximumTries { throw reason }
+      if step == .tryNow {
+        logger.warning("not connected", metadata: ["reason": "\(reason)"])
+        continue
+      }
       let wait = backoff.wait(jitter: .random(in: 0...1), holdsLeases: holdsLeases())
       logger.warning("not connected", metadata: ["reason": "\(reason)", "next try in": "\(wait)"])
       do { try await Task.sleep(for: wait) } catch { break }
     }
+  }
+}
+
+/// Which of several addresses is tried next.
+struct AddressRound: Sendable {
+  enum Step: Sendable, Hashable {
+    case tryNow
+    /// All addresses have failed, or a connection was lost.
+    case wait
+    /// Nothing will be different at any address.
+    case giveUp
+  }
+
+  let count: Int
+  /// The address to try, from 0.
+  private(set) var place = 0
+  /// How many addresses in a row have failed since the last wait.
+  private var failed = 0
+  /// How many of them can never be connected to.
+  private var hopeless = 0
+
+  init(count: Int) {
+    self.count = count
+  }
+
+  /// - Parameters:
+  ///   - isLoss: Whether there was a connection, which has ended.
+  ///   - isPermanent: Whether the address refuses this worker for ever.
+  mutating func next(afterLoss isLoss: Bool, isPermanent: Bool) -> Step {
+    place = (place + 1) % count
+    if isLoss {
+      (failed, hopeless) = (0, 0)
+      return .wait
+    }
+    failed += 1
+    if isPermanent { hopeless += 1 }
+    guard failed == count else { return .tryNow }
+    defer { (failed, hopeless) = (0, 0) }
+    return hopeless == count ? .giveUp : .wait
   }
 }
 

@@ -74,7 +74,7 @@ struct MutantPeer: Sendable {
     let isFirst = Int.random(in: 0..<8, using: &random) == 0
     let first = try mutated(.hello(hello), times: isFirst ? 2 : 0, &random)
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .connect(host: "127.0.0.1", port: coordinator.endpoint.address.port) { channel in
+      .connect(host: "127.0.0.1", port: coordinator.endpoint.addresses[0].port) { channel in
         channel.eventLoop.makeCompletedFuture {
           try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
         }

@@ -29,7 +29,7 @@ struct RunningAgent {
     let root = try mediaRoot.map { path throws(SystemError) in try MediaRoot(path) }
     let agent = Agent(
       Agent.Settings(
-        coordinator: address, token: token, name: "test", workerID: "1", build: "build",
+        coordinators: [address], token: token, name: "test", workerID: "1", build: "build",
         state: AgentState.Settings(slots: slots, hangLimit: hangLimit, drainLimit: drainLimit),
         maximumTries: maximumTries, longestConnecting: longestConnecting, source: source,
         disk: DiskWatch(

@@ -1,0 +1,42 @@
+import Foundation
+import Glibc
+import TestPrograms
+import Testing
+
+/// Farms whose clients and workers know several coordinators.
+@Suite(.timeLimit(.minutes(10))) struct SeveralCoordinatorTests {
+  /// One coordinator is ended in the midst of the film, whichever the workers and the client are connected to: the client
+  /// is at the first, and a worker is at any.
+  @Test(arguments: [SIGKILL, SIGTERM])
+  func `a film is finished at another coordinator, and no segment is rendered twice`(signal: CInt) async throws {
+    let farm = try await Farm(coordinators: 2, workers: 3, slots: 1)
+    defer { farm.stop() }
+    let files = try Workspace()
+    defer { files.remove() }
+    let edit = try files.write(await InvisibleFarmTests.smallFilm(), to: "edit.json")
+    let submit = farm.sheaf("submit", edit, "--wait", "-o", files.path("film.mp4"))
+    let submitting = Task { try await submit.run() }
+    var job: String?
+    try await farm.eventually("the job") {
+      job = try await farm.query("SELECT id FROM sheaf.job").first
+      return job != nil
+    }
+    let name = try #require(job)
+    try await farm.waitUntil(job: name) { $0.tasks.contains { $0.state == "done" && $0.kind == "video" } }
+    farm.endCoordinator(0, with: signal)
+    let submitted = try await submitting.value
+    let logs = try farm.logs()
+    try #require(submitted.status == 0, "\(submitted.errors)\n\(logs)")
+    let rendered = try await Command(
+      executable: Place.products.appendingPathComponent("sheaf").path,
+      arguments: ["render", edit, "-o", files.path("own.mp4"), "--store", files.path("store")]
+    ).run()
+    try #require(rendered.status == 0, "\(rendered.errors)")
+    #expect(
+      try Data(contentsOf: URL(fileURLWithPath: files.path("film.mp4")))
+        == Data(contentsOf: URL(fileURLWithPath: files.path("own.mp4"))))
+    let tasks = try await farm.status(of: name, as: Farm.Job.self).tasks
+    let started = try (0..<3).reduce(0) { try $0 + farm.tasksStarted(byWorker: $1) }
+    #expect(started == tasks.count, "\(logs)")
+  }
+}
