@@ -5,8 +5,7 @@ import Testing
 
 /// Farms whose clients and workers know several coordinators.
 @Suite(.timeLimit(.minutes(10))) struct SeveralCoordinatorTests {
-  /// One coordinator is ended in the midst of the film, whichever the workers and the client are connected to: the client
-  /// is at the first, and a worker is at any.
+  /// The client is at the coordinator that is ended in the midst of the film, and each worker at any of the two.
   @Test(arguments: [SIGKILL, SIGTERM])
   func `a film is finished at another coordinator, and no segment is rendered twice`(signal: CInt) async throws {
     let farm = try await Farm(coordinators: 2, workers: 3, slots: 1)
