@@ -178,7 +178,8 @@ package struct FarmService: Sendable {
   /// Records that a client has the film of a job. A failure is only logged: the film is kept for longer than it has to
   /// be.
   package func markFetched(_ job: JobID) async {
-    // Who only looks at a film does not have it in place of its owner.
+    // Who only looks at a film does not have it in place of its owner. A store that does not answer has been
+    // reported by `sees`.
     guard caller.role.allows(.submit), (try? await sees(job)) == true else { return }
     do throws(JobStoreError) {
       try await coordinator.store.markFetched(job)

@@ -53,10 +53,7 @@ struct CreateTokenCommand: AsyncParsableCommand {
       let request = TokenRequest(
         role: role, owner: owner, description: Setting.text(description, "SHEAF_DESCRIPTION"),
         lifetimeSeconds: lifetime?.components.seconds)
-      let endpoint = try coordinator.endpoint()
-      let made = try await Interruption.cancelling {
-        try await CoordinatorClient.run(endpoint) { try await JobRun($0).createToken(request) }
-      }
+      let made = try await coordinator.ask { try await $0.createToken(request) }
       if json.isOn { return try Console.printJSON(made) }
       try Console.print(made.token ?? "")
       let end = made.expiresAt.map { "valid until \($0)" } ?? "valid until it is revoked"
@@ -79,10 +76,7 @@ struct ListTokensCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting(json: json.isOn ? .lines : .none) {
-      let endpoint = try coordinator.endpoint()
-      let tokens = try await Interruption.cancelling {
-        try await CoordinatorClient.run(endpoint) { try await JobRun($0).tokens() }
-      }
+      let tokens = try await coordinator.ask { try await $0.tokens() }
       if json.isOn { return try Console.printJSON(tokens) }
       for line in AccessText.tokens(tokens, now: .now, width: Terminal.output?.width) { try Console.print(line) }
     }
@@ -101,10 +95,7 @@ struct RevokeTokenCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting {
-      let endpoint = try coordinator.endpoint()
-      try await Interruption.cancelling { [id] in
-        try await CoordinatorClient.run(endpoint) { try await JobRun($0).revokeToken(id) }
-      }
+      try await coordinator.ask { [id] in try await $0.revokeToken(id) }
     }
   }
 }
@@ -151,10 +142,7 @@ struct AuditCommand: AsyncParsableCommand {
       let most = Int64(AuditRequest.mostLimit)
       if let limit = try Setting.number(limit, "--limit", "SHEAF_LIMIT", in: 1...most) { request.limit = Int(limit) }
       request.before = try Setting.number(before, "--before", "SHEAF_BEFORE_ENTRY", in: 1...Int64.max)
-      let endpoint = try coordinator.endpoint()
-      let entries = try await Interruption.cancelling { [request] in
-        try await CoordinatorClient.run(endpoint) { try await JobRun($0).audit(request) }
-      }
+      let entries = try await coordinator.ask { [request] in try await $0.audit(request) }
       if json.isOn { return try Console.printJSON(entries) }
       for line in AccessText.audit(entries, width: Terminal.output?.width) { try Console.print(line) }
     }

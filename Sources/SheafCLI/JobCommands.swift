@@ -366,10 +366,7 @@ struct CancelCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting {
-      let endpoint = try coordinator.endpoint()
-      let state = try await Interruption.cancelling { [job] in
-        try await CoordinatorClient.run(endpoint) { try await JobRun($0).cancel(job) }
-      }
+      let state = try await coordinator.ask { [job] in try await $0.cancel(job) }
       guard state == .cancelled else {
         throw CommandFailure(.work, "job \(job) had ended before: it is \(state.nameOrUnknown)")
       }
@@ -389,10 +386,7 @@ struct DeleteCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting {
-      let endpoint = try coordinator.endpoint()
-      try await Interruption.cancelling { [job] in
-        try await CoordinatorClient.run(endpoint) { try await JobRun($0).delete(job) }
-      }
+      try await coordinator.ask { [job] in try await $0.delete(job) }
     }
   }
 }

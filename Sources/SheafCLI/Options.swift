@@ -40,6 +40,16 @@ struct CoordinatorOptions: ParsableArguments {
       trust: try TLSTrust.setting(authorities: tlsCA, system: tls))
   }
 
+  /// The coordinator's answer to one request. SIGINT and SIGTERM cancel it.
+  func ask<Answer: Sendable>(
+    _ request: @escaping @Sendable (JobRun) async throws -> Answer
+  ) async throws -> Answer {
+    let endpoint = try endpoint()
+    return try await Interruption.cancelling {
+      try await CoordinatorClient.run(endpoint) { try await request(JobRun($0)) }
+    }
+  }
+
   /// A command line for a person to copy, with this command's coordinator.
   func command(_ arguments: [String]) -> String {
     var all = ["sheaf"] + arguments

@@ -205,10 +205,7 @@ struct WorkersCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting(json: json.isOn ? .lines : .none) {
-      let endpoint = try coordinator.endpoint()
-      let workers = try await Interruption.cancelling {
-        try await CoordinatorClient.run(endpoint) { try await JobRun($0).workers() }
-      }
+      let workers = try await coordinator.ask { try await $0.workers() }
       if json.isOn { return try Console.printJSON(workers) }
       for line in StatusText.workers(workers, long: long.isOn, width: Terminal.output?.width) {
         try Console.print(line)

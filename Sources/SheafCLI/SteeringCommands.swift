@@ -22,11 +22,8 @@ struct PauseCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting {
-      let endpoint = try coordinator.endpoint()
       let stops = Setting.flag(now, "SHEAF_NOW")
-      try await Interruption.cancelling { [job] in
-        try await CoordinatorClient.run(endpoint) { try await JobRun($0).pause(job, stopping: stops) }
-      }
+      try await coordinator.ask { [job] in try await $0.pause(job, stopping: stops) }
     }
   }
 }
@@ -43,10 +40,7 @@ struct ResumeCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting {
-      let endpoint = try coordinator.endpoint()
-      try await Interruption.cancelling { [job] in
-        try await CoordinatorClient.run(endpoint) { try await JobRun($0).resume(job) }
-      }
+      try await coordinator.ask { [job] in try await $0.resume(job) }
     }
   }
 }
@@ -72,10 +66,7 @@ struct PriorityCommand: AsyncParsableCommand {
       throw ValidationError("give one priority, a whole number such as 10 or -10")
     }
     try await reporting {
-      let endpoint = try coordinator.endpoint()
-      try await Interruption.cancelling { [job] in
-        try await CoordinatorClient.run(endpoint) { try await JobRun($0).setPriority(of: job, to: number) }
-      }
+      try await coordinator.ask { [job] in try await $0.setPriority(of: job, to: number) }
     }
   }
 }
@@ -121,7 +112,6 @@ struct OwnersCommand: AsyncParsableCommand {
       throw ValidationError("with --set give --weight, --max-running or --max-jobs, and these with it alone")
     }
     try await reporting(json: json.isOn ? .lines : .none) {
-      let endpoint = try coordinator.endpoint()
       var request = OwnerRequest()
       if let weight {
         guard let number = Double(weight) else { throw ValidationError("--weight is a number, not \(weight)") }
@@ -129,11 +119,9 @@ struct OwnersCommand: AsyncParsableCommand {
       }
       request.mostRunning = try Self.most(maxRunning, "--max-running")
       request.mostJobs = try Self.most(maxJobs, "--max-jobs")
-      let found = try await Interruption.cancelling { [request, set] in
-        try await CoordinatorClient.run(endpoint) { client in
-          if let set { return [try await JobRun(client).changeOwner(set, request)] }
-          return try await JobRun(client).owners()
-        }
+      let found = try await coordinator.ask { [request, set] run in
+        if let set { return [try await run.changeOwner(set, request)] }
+        return try await run.owners()
       }
       if json.isOn { return try Console.printJSON(found) }
       for line in Self.lines(found, width: Terminal.output?.width) { try Console.print(line) }

@@ -75,7 +75,7 @@ struct HTTPSTests {
     }
   }
 
-  @Test func `a request without TLS is told where to go`() async throws {
+  @Test func `a request without TLS gets a reply that names https`() async throws {
     try await TestFarm.run(tls: identity) { farm in
       let plain = try await Self.curl(["--include", "http://localhost:\(farm.port)/"])
       let text = String(decoding: plain.output, as: UTF8.self)

@@ -138,7 +138,7 @@ struct TLSTests {
     #expect(error?.code == .unreachable)
   }
 
-  @Test func `a client without TLS is told that the server requires it`() async throws {
+  @Test func `a client without TLS is refused with the reason`() async throws {
     let error = try await withServer(tls: identity(), admit: Self.nobody) { address in
       await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
     }

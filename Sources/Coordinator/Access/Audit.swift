@@ -9,7 +9,8 @@ import Synchronization
 final class Audit: Sendable {
   /// How long the same download, and the same refusal, are not recorded again.
   private static let (ofDownloads, ofRefusals) = (Duration.seconds(600), Duration.seconds(60))
-  /// How many of those are known at most: beyond that the oldest are recorded again.
+  /// How many of those are known at most. Beyond that all are forgotten, with what is counted of refusals, and recorded
+  /// again when they happen again.
   private static let mostKnown = 10_000
 
   private let store: any JobStore
