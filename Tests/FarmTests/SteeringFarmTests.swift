@@ -84,8 +84,10 @@ import Testing
     #expect(try await farm.sheaf("pause", long, "--now").run().status == 0)
     let paused = try await farm.status(of: long, as: Status.self)
     #expect(paused.isPaused && paused.waitReason == "pausedJob" && !paused.tasks.contains { $0.state == "running" })
+    // The slot's segment, and on a loaded machine also the one before, whose result is on its way.
     let ends = paused.tasks.flatMap(\.attempts)
-    #expect(ends.count <= 1 && ends.allSatisfy { $0.end == "released" && $0.message == "the job was paused" })
+    #expect(
+      ends.count <= 2 && ends.allSatisfy { $0.end == "released" && $0.message == "the job was paused" }, "\(ends)")
     // A job that comes after it waits for it, and one that does not overtakes it.
     let next = try await submit("next", document(1, "#206040"), "--after", long)
     let other = try await submit("other", document(1, "#404040"))
