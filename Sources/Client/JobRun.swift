@@ -277,6 +277,22 @@ package struct JobRun: Sendable {
     return report
   }
 
+  /// The workers that are held.
+  package func holds() async throws -> [WorkerHoldReport] {
+    guard case .holdsReply(let reply) = try await client.request(.holdsQuery(.init())) else {
+      throw CoordinatorClient.unexpected
+    }
+    return try reply.reports
+  }
+
+  /// Holds workers, or lifts that. Returns all that are held then.
+  package func hold(_ request: WorkerHoldRequest) async throws -> [WorkerHoldReport] {
+    guard case .holdsReply(let reply) = try await client.request(.holdWorker(Sheaf_HoldWorker(request))) else {
+      throw CoordinatorClient.unexpected
+    }
+    return try reply.reports
+  }
+
   // MARK: Access
 
   /// Makes a token. The answer has its text.

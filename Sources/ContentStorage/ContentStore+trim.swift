@@ -98,7 +98,8 @@ extension ContentStore {
   private func removeEntries(keeping: Set<SHA256Digest>, at now: Double) {
     var known: [SHA256Digest: Bool] = [:]
     removeEntries("fingerprints", at: now) { entry in
-      guard let result = ResultCache.decode(text(of: entry.file.path, limit: 128)) else { return false }
+      let entry = text(of: entry.file.path, limit: ResultCache.longestEntry)
+      guard let result = ResultCache.decode(entry)?.content else { return false }
       if let exists = known[result.digest] { return exists }
       let exists = size(of: result.digest) != nil
       known[result.digest] = exists

@@ -138,6 +138,9 @@ actor ClientConnectionHandler {
     case .ownersQuery: return .ownersReply(try Sheaf_OwnersReply(try await farm.owners()))
     case .changeOwner(let change):
       return .ownersReply(try Sheaf_OwnersReply(try await farm.changeOwner(change.owner, OwnerRequest(change))))
+    case .holdsQuery: return .holdsReply(try Sheaf_HoldsReply(try await farm.holds()))
+    case .holdWorker(let message):
+      return .holdsReply(try Sheaf_HoldsReply(try await farm.hold(WorkerHoldRequest(message))))
     case .createToken(let message):
       let token = try await farm.createToken(TokenRequest(message))
       return .tokensReply(try Sheaf_TokensReply([token]))

@@ -29,6 +29,7 @@ package actor CoordinatorService {
   nonisolated let audit: Audit
 
   nonisolated let results: ResultCache
+  nonisolated let standings: WorkerStandings
   nonisolated let notes: ResultNotes
   nonisolated let facts: TaskFacts
   nonisolated let paces: RenderPaces
@@ -92,11 +93,14 @@ package actor CoordinatorService {
     memory = UsedMemory(now: now)
     status = StatusReader(store: store, notes: notes, traces: traces, now: now) { [storage] in storage.diskNotice }
     watches = JobWatches(reader: status, changes: changes, now: now)
+    standings = WorkerStandings(
+      store: store, results: results, facts: facts, connections: connections, events: events, changes: changes,
+      availability: availability)
     reports = TaskReports(
-      store: store, contents: content.store, connections: connections, results: results, notes: notes, facts: facts,
+      store: store, contents: content.store, connections: connections, results: results, notes: notes,
+      standings: standings, facts: facts,
       inputs: inputs, ends: ends, availability: availability, events: events, counts: counts, paces: paces,
-      logger: logger,
-      now: now)
+      comparedShare: configuration.policy.comparedShare, logger: logger, now: now)
     claims = TaskClaims(
       store: store, connections: connections, reports: reports, availability: availability, now: now)
     let workers = ConnectedWorkers(
@@ -110,12 +114,13 @@ package actor CoordinatorService {
       renewal: configuration.policy.lease / 3, logger: logger)
     planning = JobPlanning(
       planner: Planner(
-        store: store, content: content, results: results, notes: notes, facts: facts, inputs: inputs,
+        store: store, content: content, results: results, standings: standings, notes: notes, facts: facts,
+        inputs: inputs,
         waitsForCompositors: configuration.waitsForCompositors, attempts: attempts, traces: traces, events: events,
         logger: logger),
       changes: changes, storage: storage, ends: ends, memory: memory, availability: availability)
     housekeeping = Housekeeping(
-      store: store, claims: claims, workers: workers, reports: reports, facts: facts, ends: ends, storage: storage,
+      store: store, claims: claims, workers: workers, reports: reports, standings: standings, facts: facts, ends: ends, storage: storage,
       memory: memory, availability: availability, changes: changes, events: events,
       counts: counts)
     retention = Retention(
@@ -208,7 +213,7 @@ package actor CoordinatorService {
     // One that was admitted just before the drain began, which has ended all that it found.
     if isDraining { throw Self.shuttingDown }
     if hello.role == .worker {
-      try await WorkerConnectionHandler(workerParts, connection: connection, hello: hello).run()
+      try await WorkerConnectionHandler(workerParts, connection: connection, hello: hello, caller: caller).run()
       return
     }
     let client = Task { try await ClientConnectionHandler(service: self, connection: connection, caller: caller).run() }

@@ -84,13 +84,17 @@ extension FarmEventReport.Name {
       case .jobPriorityChanged: .jobPriorityChanged
       case .jobEnded: .jobEnded
       case .jobDeleted: .jobDeleted
+      case .jobDoubted: .jobDoubted
       case .taskGranted: .taskGranted
       case .taskDone: .taskDone
+      case .taskCompared: .taskCompared
       case .taskFailed: .taskFailed
       case .workerConnected: .workerConnected
       case .workerDisconnected: .workerDisconnected
       case .workerPaused: .workerPaused
       case .workerResumed: .workerResumed
+      case .workerHeld: .workerHeld
+      case .workerReleased: .workerReleased
       }
   }
 }

@@ -196,6 +196,52 @@ package struct FarmService: Sendable {
     return try await withStore { try await coordinator.store.workers().map { WorkerStatus($0) } }
   }
 
+  /// The accounts whose workers are held.
+  package func holds() async throws -> [WorkerHoldReport] {
+    try require(.see)
+    return try await withStore {
+      try await coordinator.store.standings().compactMap { WorkerHoldReport($0) }
+    }
+  }
+
+  /// Holds the workers of an account, or lifts that.
+  package func hold(_ request: WorkerHoldRequest) async throws -> [WorkerHoldReport] {
+    try require(.operate)
+    guard request.reason.utf8.count <= 256 else { throw FarmError(.invalid, "a reason has at most 256 bytes") }
+    let hold = try request.hold.map { name throws(FarmError) in
+      guard let hold = WorkerHold(rawValue: name) else {
+        let names = WorkerHold.allCases.map(\.rawValue).joined(separator: ", ")
+        throw FarmError(.invalid, "a worker's hold is one of \(names), not \"\(name.prefix(64))\"")
+      }
+      return hold
+    }
+    return try await withStore {
+      let account = try await account(named: request.worker)
+      let reason = request.reason.isEmpty && hold != nil ? "by \(caller.owner ?? "an operator")" : request.reason
+      if try await coordinator.store.setHold(hold, of: account, reason: reason) {
+        let detail = hold.map { "\($0.rawValue): \(reason)" } ?? ""
+        try await audit(hold == nil ? .workerReleased : .workerHeld, account, detail)
+        await coordinator.standings.look()
+      }
+      return try await coordinator.store.standings().compactMap { WorkerHoldReport($0) }
+    }
+  }
+
+  /// The account that is called so, or whose workers are, if it is the only one.
+  private func account(named name: String) async throws -> String {
+    if try await coordinator.store.standings().contains(where: { $0.account == name }) { return name }
+    let workers = try await coordinator.store.workers()
+    if workers.contains(where: { $0.account == name }) { return name }
+    let accounts = Set(workers.filter { $0.name == name }.map(\.account)).sorted()
+    guard accounts.count <= 1 else {
+      throw FarmError(.invalid, "several workers are named \(name); say which: \(accounts.joined(separator: ", "))")
+    }
+    guard let account = accounts.first else {
+      throw FarmError(.notFound, "no worker \"\(name.prefix(64))\" is connected or held")
+    }
+    return account
+  }
+
   // MARK: Events
 
   /// Everything that this coordinator itself sees happen from now on, in order. A reader that falls far behind loses

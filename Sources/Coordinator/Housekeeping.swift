@@ -23,6 +23,7 @@ struct Housekeeping: Sendable {
   let claims: TaskClaims
   let workers: ConnectedWorkers
   let reports: TaskReports
+  let standings: WorkerStandings
   let facts: TaskFacts
   let ends: JobEnds
   let storage: StorageWatch
@@ -90,6 +91,7 @@ struct Housekeeping: Sendable {
         for job in try await abandonable({ [store] in try await store.jobsToRebind() }) {
           try await abandonable { await rebind(job) }
         }
+        try await abandonable { await standings.look() }
         if periods % Self.inspectionPeriods == 0 { try await abandonable { await cancelAbandonedInspections() } }
       } catch let error as JobStoreError {
         availability.report(error, "leases not expired")

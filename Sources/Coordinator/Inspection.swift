@@ -158,7 +158,7 @@ struct Inspection: Sendable {
     }
     guard let task = made else { return [] }
     let results = service.results
-    let kept = try await BlockingWork.run { results.result(of: task.fingerprint) }
+    let kept = try await BlockingWork.run { results.result(of: task.fingerprint)?.content }
     if let kept, let known = try await found(kept, request) { return known }
     return try await withJobs([task], request, named: "inspection") { jobs in
       let (job, tasks) = try await end(of: jobs[0])

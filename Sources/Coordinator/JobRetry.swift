@@ -22,7 +22,7 @@ struct JobRetry: Sendable {
     guard let job = try await service.store.job(id), job.purpose == .render else {
       return .absent(id)
     }
-    guard job.state == .failed || job.state == .cancelled else {
+    guard job.state == .failed || job.state == .cancelled || job.doubt != nil else {
       return RetryReply(
         state: job.state,
         refusal: "the job is \(job.state.rawValue); a job that has failed or was cancelled can be retried")

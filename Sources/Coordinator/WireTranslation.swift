@@ -9,7 +9,8 @@ import Wire
 extension PublishOutcome? {
   var message: Sheaf_PublishReply.Outcome {
     switch self {
-    case .published: .published
+    // Who is compared is not told, so that it does not behave better then.
+    case .published, .compared: .published
     case .duplicate: .duplicate
     case .stale: .stale
     case nil: .missingContent

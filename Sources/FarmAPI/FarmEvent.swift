@@ -49,6 +49,8 @@ package enum FarmEvent: Sendable, Hashable, Codable {
     case refusedPiece
     /// A piece does not fit once more, and all of them are made again.
     case refusedPieces
+    /// Some of its results are of a worker that is quarantined.
+    case quarantine
   }
 
   case jobSubmitted(job: String, name: String, files: Int, priority: Int32)
@@ -63,16 +65,23 @@ package enum FarmEvent: Sendable, Hashable, Codable {
   /// - `name`, `seconds`: From the submission. Nil: not known where it failed.
   case jobEnded(job: String, name: String?, state: JobState, seconds: Double?, reason: String?)
   case jobDeleted(job: String)
+  /// It is done, with results of a worker that is quarantined.
+  case jobDoubted(job: String)
   case taskGranted(Task, worker: String)
   /// - `seconds`: From the grant. Nil: another coordinator granted it.
   /// - `usage`: Nil: the worker did not say.
   case taskDone(Task, worker: String, seconds: Double?, usage: TaskUsage? = nil)
   case taskFailed(
     Task, worker: String, end: AttemptEnd, seconds: Double?, reason: String, usage: TaskUsage? = nil)
+  /// Its result is kept until another worker's is compared with it.
+  case taskCompared(Task, worker: String, seconds: Double?, usage: TaskUsage? = nil)
   /// It was not renewed, or its task did not move.
   case leaseExpired(Task)
   case workerConnected(Worker)
   case workerDisconnected(Worker)
   /// - `reason`: Nil: it takes tasks again.
   case workerPaused(Worker, reason: String?)
+  /// The farm grants the workers of an account nothing, or some again.
+  /// - `hold`: Nil: they are granted tasks again.
+  case workerHeld(account: String, hold: String?, reason: String)
 }

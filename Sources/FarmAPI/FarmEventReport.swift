@@ -4,9 +4,9 @@ package import FarmModel
 package struct FarmEventReport: Sendable, Hashable, Codable {
   package enum Name: String, Sendable, Hashable, Codable, CaseIterable {
     case jobSubmitted, jobPlanned, jobReplanned, jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobEnded,
-      jobDeleted
-    case taskGranted, taskDone, taskFailed
-    case workerConnected, workerDisconnected, workerPaused, workerResumed
+      jobDeleted, jobDoubted
+    case taskGranted, taskDone, taskCompared, taskFailed
+    case workerConnected, workerDisconnected, workerPaused, workerResumed, workerHeld, workerReleased
   }
 
   package var event: Name

@@ -29,6 +29,8 @@ package struct JobStatus: Sendable, Hashable, Codable {
   package var priority: Int32 = 0
   /// Whether it waits until it is resumed.
   package var isPaused = false
+  /// Why the film of a job that is done may be wrong, for a person. Nil: nothing is known against it.
+  package var doubt: String?
   /// Until when it waits. Nil: it does not wait for a time.
   package var holdUntil: Timestamp?
   /// The ids of jobs that are to be done before. Nil: there are none.
@@ -207,6 +209,8 @@ package struct TaskStatus: Sendable, Hashable, Codable {
   /// The message of the last attempt.
   package private(set) var error: String?
   package var cached = false
+  /// The accounts of the workers whose results of it are compared before one of them is used. Nil: there are none.
+  package var compared: [String]?
   /// Those that ended without a result, oldest first.
   package private(set) var attempts: [Attempt] = []
 
@@ -242,6 +246,12 @@ package struct WorkerStatus: Sendable, Hashable, Codable {
   package var taskMemory: Int64?
   /// Why it takes no tasks for now. Nil: it takes some.
   package var paused: String?
+  /// By what the farm knows it beyond its connection: its name, behind the owner of its token and a slash if it has one.
+  package var account = ""
+  /// Why the farm grants it none, as in `WorkerHoldReport`. Nil: it does.
+  package var hold: String?
+  /// For a person.
+  package var holdReason: String?
 
   package init(name: String, id: String) {
     self.name = name

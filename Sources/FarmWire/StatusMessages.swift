@@ -16,6 +16,7 @@ extension Sheaf_JobStatus {
     state = status.state?.message ?? .unspecified
     priority = status.priority
     paused = status.isPaused
+    doubt = status.doubt ?? ""
     if let time = status.holdUntil { holdUntil = time.milliseconds }
     after = status.after ?? []
     framesDone = UInt64(clamping: status.framesDone)
@@ -64,6 +65,7 @@ extension JobStatus {
     owner = message.owner.nonEmpty
     priority = message.priority
     isPaused = message.paused
+    doubt = message.doubt.nonEmpty
     holdUntil = message.hasHoldUntil ? Timestamp(milliseconds: message.holdUntil) : nil
     after = message.after.isEmpty ? nil : message.after
     framesDone = Int(clamping: message.framesDone)
@@ -126,6 +128,7 @@ extension Sheaf_TaskStatus {
     done = UInt64(clamping: status.done)
     work = UInt64(clamping: status.work)
     cached = status.cached
+    compared = status.compared ?? []
     endedAttempts = status.attempts.map { Sheaf_Attempt($0) }
   }
 }
@@ -148,6 +151,7 @@ extension TaskStatus {
     done = Int64(clamping: message.done)
     work = Int64(clamping: message.work)
     cached = message.cached
+    compared = message.compared.isEmpty ? nil : message.compared
     setAttempts(message.endedAttempts.map { Attempt($0) })
   }
 }
@@ -190,6 +194,9 @@ extension Sheaf_WorkersReply.Worker {
     if let time = worker.connectedAt { connectedAt = time.milliseconds }
     coordinator = worker.coordinator
     paused = worker.paused ?? ""
+    account = worker.account
+    hold = worker.hold ?? ""
+    holdReason = worker.holdReason ?? ""
     taskMemory = UInt64(clamping: worker.taskMemory ?? 0)
   }
 }
@@ -206,6 +213,9 @@ extension WorkerStatus {
     coordinator = message.coordinator
     taskMemory = message.taskMemory > 0 ? Int64(clamping: message.taskMemory) : nil
     paused = message.paused.nonEmpty
+    account = message.account
+    hold = message.hold.nonEmpty
+    holdReason = message.holdReason.nonEmpty
   }
 }
 

@@ -43,6 +43,36 @@ extension OwnerRequest {
   }
 }
 
+extension WorkerHoldRequest {
+  package init(_ message: Sheaf_HoldWorker) {
+    self.init(worker: message.worker, hold: message.hold.isEmpty ? nil : message.hold, reason: message.reason)
+  }
+}
+
+extension Sheaf_HoldWorker {
+  package init(_ request: WorkerHoldRequest) {
+    self.init()
+    (worker, hold, reason) = (request.worker, request.hold ?? "", request.reason)
+  }
+}
+
+extension Sheaf_HoldsReply {
+  package init(_ reports: [WorkerHoldReport]) throws {
+    self.init()
+    holds = try JSONCoding.encoder.encode(reports)
+  }
+
+  package var reports: [WorkerHoldReport] {
+    get throws(WireError) {
+      do {
+        return try JSONDecoder().decode([WorkerHoldReport].self, from: holds)
+      } catch {
+        throw WireError(.violation, "the coordinator's holds are those of another version: \(error)")
+      }
+    }
+  }
+}
+
 extension Sheaf_OwnersReply {
   package init(_ owners: [OwnerReport]) throws {
     self.init()

@@ -193,7 +193,10 @@ enum StatusText {
         worker.name, "\(worker.busy)/\(worker.slots)", worker.shortBuild,
         Measure.age(worker.connectedSeconds), worker.coordinator,
       ])
-      if let paused = worker.paused { table.notes[index] = ["  paused: \(paused.onOneLine)"] }
+      var notes: [String] = []
+      if let hold = worker.hold { notes.append("  \(hold): \((worker.holdReason ?? "").onOneLine)") }
+      if let paused = worker.paused { notes.append("  paused: \(paused.onOneLine)") }
+      if !notes.isEmpty { table.notes[index] = notes }
     }
     var lines = table.lines(width: width)
     if long {

@@ -95,6 +95,12 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "Which share of the results is compared with another worker's before it is used, in percent, the same at all coordinators of a database; 0: none is, not even the first of a new worker; the default is 1. [SHEAF_VERIFY_SHARE]",
+      valueName: "percent"))
+  var verifyShare: String?
+
+  @Option(
+    help: ArgumentHelp(
       "The most connections at once; the default is 1024. [SHEAF_MAX_CONNECTIONS]", valueName: "n"))
   var maxConnections: String?
 
@@ -155,6 +161,14 @@ struct ServeCommand: AsyncParsableCommand {
     }
     if let time = try Setting.duration(keepJobs, "--keep-jobs", "SHEAF_KEEP_JOBS") { configuration.keepJobs = time }
     if let time = try Setting.duration(keepAudit, "--keep-audit", "SHEAF_KEEP_AUDIT") { configuration.keepAudit = time }
+    configuration.policy.comparedShare = 0.01
+    if let text = Setting.text(verifyShare, "SHEAF_VERIFY_SHARE") {
+      let number = text.hasSuffix("%") ? text.dropLast() : text[...]
+      guard let percent = Double(number), (0...100).contains(percent) else {
+        throw ValidationError("--verify-share (SHEAF_VERIFY_SHARE) is 0 to 100 percent, not \(text)")
+      }
+      configuration.policy.comparedShare = percent / 100
+    }
     if let limit = try Setting.duration(hangLimit, "--hang-limit", "SHEAF_HANG_LIMIT") {
       guard limit >= Self.shortestHang else {
         throw ValidationError(

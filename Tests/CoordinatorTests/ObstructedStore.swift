@@ -194,10 +194,30 @@ final class ObstructedStore: JobStore {
   }
 
   func publish(
-    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, draw: Double
   ) async throws(JobStoreError) -> PublishOutcome {
     try await pass(.publish)
-    return try await inner.publish(lease, holder: holder, result: result, usage: usage)
+    return try await inner.publish(lease, holder: holder, result: result, usage: usage, draw: draw)
+  }
+
+  func acceptUnchecked() async throws(JobStoreError) -> [UncheckedResult] {
+    try await pass(.reading)
+    return try await inner.acceptUnchecked()
+  }
+
+  func standings() async throws(JobStoreError) -> [WorkerStanding] {
+    try await pass(.reading)
+    return try await inner.standings()
+  }
+
+  func setHold(_ hold: WorkerHold?, of account: String, reason: String) async throws(JobStoreError) -> Bool {
+    try await pass(.reading)
+    return try await inner.setHold(hold, of: account, reason: reason)
+  }
+
+  func purge() async throws(JobStoreError) -> Purge {
+    try await pass(.reading)
+    return try await inner.purge()
   }
 
   func usage(of job: JobID) async throws(JobStoreError) -> [WorkerUsage] {

@@ -26,6 +26,8 @@ struct TraceTests {
     "removed deliveries true", "added token true", "added token false", "revoked token true",
     "revoked token false", "paused rendering", "paused probing", "paused absent", "resumed rendering", "reordered true",
     "reordered false", "changed owner", "recorded", "removed audit true", "removed audit false",
+    "compared", "accepted unchecked true", "accepted unchecked false", "set hold true", "set hold false",
+    "purged true false", "purged false true",
   ]
 
   /// Those from which most labels come are first. What comes of a seed differs a little from run to run, because equal
@@ -42,7 +44,7 @@ struct TraceTests {
   /// them. With `SHEAF_TRACE_SEEDS`, as in `make chaos`, there are that many seeds for each of the two policies, and
   /// everything is read after every step.
   @Test func `both stores agree after every step`() async throws {
-    let patient = LeasePolicy(keptReleases: 2, maximumKills: 4)
+    let patient = LeasePolicy(keptReleases: 2, maximumKills: 4, comparedShare: 0.3, firstCompared: 1)
     // With this policy almost every video task is slow, and leases hang before they run out.
     let hasty = LeasePolicy(
       hang: .seconds(10), outage: .seconds(100), rebind: .seconds(20), keptReleases: 1, maximumFailures: 2,

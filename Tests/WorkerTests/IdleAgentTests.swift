@@ -14,7 +14,7 @@ struct IdleAgentTests {
     agent.connect(at: 50)
     #expect(agent.pass(until: 109.9).actions == [])
     let effects = agent.pass(until: 110)
-    #expect(effects.actions == [.reportIdleness, .leave])
+    #expect(effects.actions == [.reportEnd(.idle), .leave])
     #expect(effects.contains(.sendHeartbeat([], freeSlots: 0, isDraining: true, paused: nil)))
   }
 
@@ -27,7 +27,7 @@ struct IdleAgentTests {
     }
     #expect(agent.state.deadline == .seconds(60))
     #expect(agent.pass(until: 59.9) == [])
-    #expect(agent.pass(until: 60) == [.reportIdleness, .leave])
+    #expect(agent.pass(until: 60) == [.reportEnd(.idle), .leave])
   }
 
   @Test
@@ -47,7 +47,7 @@ struct IdleAgentTests {
     _ = agent.happen(.uploaded(first), at: 1001)
     #expect(agent.happen(.publishAnswered(.number(1), .published), at: 1002).actions == [.discard(first)])
     #expect(agent.pass(until: 1061.9).actions == [])
-    #expect(agent.pass(until: 1062).actions == [.reportIdleness, .leave])
+    #expect(agent.pass(until: 1062).actions == [.reportEnd(.idle), .leave])
   }
 
   @Test
@@ -56,14 +56,14 @@ struct IdleAgentTests {
     _ = agent.happen(.ended(first, .failed(.any)), at: 40)
     #expect(agent.pass(until: 500).actions == [])
     _ = agent.happen(.failureAnswered(.number(1)), at: 501)
-    #expect(agent.pass(until: 561).actions == [.reportIdleness, .leave])
+    #expect(agent.pass(until: 561).actions == [.reportEnd(.idle), .leave])
   }
 
   @Test
   mutating func `a worker that takes no tasks is idle`() {
     _ = agent.pass(until: 10)
     _ = agent.happen(.paused("the disk is full"))
-    #expect(agent.pass(until: 60).actions == [.reportIdleness, .leave])
+    #expect(agent.pass(until: 60).actions == [.reportEnd(.idle), .leave])
   }
 
   @Test
@@ -72,7 +72,7 @@ struct IdleAgentTests {
     // The next heartbeat was due at 44.
     #expect(agent.happen(.tick, at: 344).actions == [])
     #expect(agent.pass(until: 359.9).actions == [])
-    #expect(agent.pass(until: 360).actions == [.reportIdleness, .leave])
+    #expect(agent.pass(until: 360).actions == [.reportEnd(.idle), .leave])
   }
 
   @Test

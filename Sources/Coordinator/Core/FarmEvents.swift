@@ -1,5 +1,6 @@
 import FarmAPI
 import FarmModel
+import Jobs
 import Logging
 import Synchronization
 
@@ -75,6 +76,7 @@ extension FarmEvent {
         case .damagedResults: "results were damaged on the disk and are made again"
         case .refusedPiece: "a piece does not fit and is made again"
         case .refusedPieces: "a piece does not fit and all pieces are made again"
+        case .quarantine: "results of a worker that is quarantined are made again"
         }
       return (reason == .build ? .notice : .warning, text, metadata)
     case .jobRetried(let job, let name): return (.info, "job taken up again", ["job": "\(job)", "name": "\(name)"])
@@ -85,8 +87,12 @@ extension FarmEvent {
       if let reason { metadata["reason"] = "\(reason)" }
       return (.info, "job \(state.rawValue)", metadata)
     case .jobDeleted(let job): return (.info, "job deleted", ["job": "\(job)"])
+    case .jobDoubted(let job):
+      return (.warning, "job is done with results of a worker that is quarantined", ["job": "\(job)"])
     case .taskGranted(let task, let worker): return (.info, "task started", task.metadata(worker))
     case .taskDone(let task, let worker, let seconds, _): return (.info, "task done", task.metadata(worker, seconds))
+    case .taskCompared(let task, let worker, let seconds, _):
+      return (.info, "result kept to be compared with another worker's", task.metadata(worker, seconds))
     case .taskFailed(let task, let worker, let end, let seconds, let reason, _):
       var metadata = task.metadata(worker, seconds)
       metadata["end"] = "\(end)"
@@ -100,6 +106,10 @@ extension FarmEvent {
       var metadata = worker.metadata
       metadata["reason"] = "\(reason ?? "")"
       return (.notice, reason == nil ? "worker takes tasks again" : "worker takes no tasks", metadata)
+    case .workerHeld(let account, let hold, let reason):
+      guard let hold else { return (.notice, "worker is granted tasks again", ["worker": "\(account)"]) }
+      let metadata: Logger.Metadata = ["worker": "\(account)", "hold": "\(hold)", "reason": "\(reason)"]
+      return (hold == WorkerHold.quarantined.rawValue ? .warning : .notice, "worker is granted no tasks", metadata)
     }
   }
 }

@@ -40,7 +40,7 @@ final class WorkCounts: Sendable {
   func published(_ lease: Lease, _ outcome: PublishOutcome) {
     state.withLock { state in
       switch outcome {
-      case .published, .duplicate: state.recoveries.done(lease.task)
+      case .published, .duplicate, .compared: state.recoveries.done(lease.task)
       case .stale: state.lateResults += 1
       }
     }

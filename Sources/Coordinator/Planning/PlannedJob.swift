@@ -1,4 +1,5 @@
 import CompositionModel
+import ContentStorage
 import Digest
 import EditDocument
 import FarmAPI
@@ -32,7 +33,7 @@ struct PlannedJob: Sendable {
   init(
     _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts, build: String,
     measurement: (Content) throws -> [Measurement]?,
-    result: @escaping (SHA256Digest) -> Content?
+    result: @escaping (SHA256Digest) -> KnownResult?
   ) throws {
     (plan, warnings, film) = try Self.plan(request, descriptions, fonts)
     let problems = request.problems(with: plan.damage)

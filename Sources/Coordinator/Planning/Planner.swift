@@ -14,6 +14,7 @@ struct Planner: Sendable {
   let store: any JobStore
   let content: ContentLocator
   let results: ResultCache
+  let standings: WorkerStandings
   let notes: ResultNotes
   let facts: TaskFacts
   let inputs: DamagedInputs
@@ -73,6 +74,7 @@ struct Planner: Sendable {
     _ id: JobID, _ job: Job, _ decoded: Result<JobRequest, any Error>, build: String, lacking: [Problem]
   ) async throws(JobStoreError) {
     let tasks = try await store.tasks(of: id, payloads: false)
+    try await standings.refresh()
     // On one machine no worker will come that gives a task more memory.
     let limits = waitsForCompositors ? nil : try await ConnectedBuilds(store)
     let step: Step
@@ -123,7 +125,7 @@ struct Planner: Sendable {
       try PlannedJob(
         request, descriptions: descriptions, fonts: fonts, build: build,
         measurement: { try Measurements.read($0, store: content.store) },
-        result: { measured[$0] ?? results.result(of: $0) })
+        result: { measured[$0].map { KnownResult($0) } ?? results.result(of: $0) })
     }
     if let problem = limits?.problem(of: planned.tasks, build: build) { throw DocumentError(problems: [problem]) }
     dropUnknownFilms(&planned)
@@ -266,7 +268,7 @@ private struct Trial {
       let trial = try CompositorTasks.make(.measure, request, descriptions: descriptions, build: build)
     else { return }
     let own = measured[trial.fingerprint]
-    if let result = own ?? results.result(of: trial.fingerprint),
+    if let result = own ?? results.result(of: trial.fingerprint)?.content,
       let found = try CompositorTasks.problems(result, request, store: store)
     {
       problems = found

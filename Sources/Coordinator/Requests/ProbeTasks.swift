@@ -23,9 +23,10 @@ enum ProbeTasks {
     let labels = TaskLabel(request)
     return try request.files().map { file in
       let fingerprint = TaskFingerprint.of(build: "", kind: .probe, payload: payload, inputs: [file.digest])
+      let known = results.result(of: fingerprint)
       return NewTask(
         kind: .probe, label: labels.probe(file.digest.hex), payload: payload, inputs: [file], fingerprint: fingerprint,
-        cost: Double(file.size), work: 0, cached: results.result(of: fingerprint))
+        cost: Double(file.size), work: 0, cached: known?.content, maker: known?.maker)
     }
   }
 

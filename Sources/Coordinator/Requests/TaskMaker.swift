@@ -1,4 +1,5 @@
 import CompositionModel
+import ContentStorage
 import Digest
 import FarmModel
 import FoundationEssentials
@@ -14,13 +15,13 @@ struct TaskMaker {
   private let labels: TaskLabel
   /// By digest, in hexadecimal.
   private let files: [String: Content]
-  private let result: (SHA256Digest) -> Content?
+  private let result: (SHA256Digest) -> KnownResult?
 
   /// - Parameters:
   ///   - fonts: The fonts of the document's texts.
   ///   - result: What a task with this fingerprint produced before, if that is still available.
   init(
-    _ request: JobRequest, fonts: FoundFonts, build: String, result: @escaping (SHA256Digest) -> Content?
+    _ request: JobRequest, fonts: FoundFonts, build: String, result: @escaping (SHA256Digest) -> KnownResult?
   ) throws {
     self.build = build
     self.result = result
@@ -66,13 +67,13 @@ struct TaskMaker {
     let payload = try Self.encoded(.stitch(plan.stitch))
     let inputs = plan.stitch.artwork.flatMap { files[$0.digest] }.map { [$0] } ?? []
     let pieces = tasks.compactMap(\.cached)
-    var cached: Content?
-    if pieces.count == tasks.count { cached = result(fingerprint(.stitch, payload, (pieces + inputs).map(\.digest))) }
+    var known: KnownResult?
+    if pieces.count == tasks.count { known = result(fingerprint(.stitch, payload, (pieces + inputs).map(\.digest))) }
     return NewTask(
       kind: .stitch, label: labels.stitch(pieces: tasks.count), payload: payload, inputs: inputs,
       // The digests of the pieces are known only when the pieces exist. Their fingerprints determine what they will be.
       fingerprint: fingerprint(.stitch, payload, tasks.map(\.fingerprint) + inputs.map(\.digest)), cost: 0, work: 0,
-      cached: cached)
+      cached: known?.content, maker: known?.maker)
   }
 
   static func encoded(_ payload: TaskPayload) throws -> [UInt8] {
@@ -94,9 +95,10 @@ struct TaskMaker {
     var seen: Set<String> = []
     let inputs = digests.filter { seen.insert($0).inserted }.compactMap { files[$0] }
     let fingerprint = fingerprint(kind, payload, inputs.map(\.digest))
+    let known = result(fingerprint)
     return NewTask(
       kind: kind, label: label, payload: payload, inputs: inputs, fingerprint: fingerprint, cost: cost,
-      work: Int64(work), memory: memory, cached: result(fingerprint))
+      work: Int64(work), memory: memory, cached: known?.content, maker: known?.maker)
   }
 
   private func fingerprint(_ kind: TaskKind, _ payload: [UInt8], _ inputs: [SHA256Digest]) -> SHA256Digest {

@@ -16,6 +16,7 @@ extension JobStatus {
     self.init(job: job.id.description, name: job.name, state: job.state)
     (owner, priority) = (job.owner, job.priority)
     isPaused = job.isPaused
+    doubt = job.doubt
     holdUntil = job.heldUntil.map { Timestamp(since1970: $0) }
     after = job.after.isEmpty ? nil : job.after.map(\.description)
     build = job.build
@@ -74,6 +75,7 @@ extension TaskStatus {
     done = task.state == .done ? task.work : min(task.progress, task.work)
     work = task.work
     cached = task.isCached
+    compared = task.compared.isEmpty ? nil : task.compared.map(\.account)
     setAttempts(task.attempts.map { Attempt($0) })
   }
 }
@@ -106,7 +108,20 @@ extension WorkerStatus {
     connectedAt = Timestamp(since1970: worker.connectedAt)
     coordinator = worker.coordinator
     paused = worker.paused.isEmpty ? nil : worker.paused
+    account = worker.account
+    hold = worker.hold?.rawValue
+    holdReason = worker.hold == nil ? nil : worker.holdReason
     taskMemory = worker.memory == .max ? nil : worker.memory
+  }
+}
+
+extension WorkerHoldReport {
+  /// Nil: it is not held.
+  init?(_ standing: WorkerStanding) {
+    guard let hold = standing.hold else { return nil }
+    self.init(
+      worker: standing.account, hold: hold.rawValue, reason: standing.reason,
+      since: standing.heldAt.map { Timestamp(since1970: $0) })
   }
 }
 

@@ -158,7 +158,7 @@ actor ConnectedWorkers {
     WorkerRecord(
       id: worker.holder.worker, session: worker.holder.session, name: worker.name, slots: Int32(worker.slots),
       memory: worker.taskMemory, build: worker.build,
-      coordinator: configuration.name, paused: pauses[worker.holder.worker] ?? "")
+      coordinator: configuration.name, account: worker.account, paused: pauses[worker.holder.worker] ?? "")
   }
 }
 

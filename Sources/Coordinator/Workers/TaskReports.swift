@@ -44,6 +44,7 @@ actor TaskReports {
   private let connections: WorkerConnections
   private let results: ResultCache
   private let notes: ResultNotes
+  private let standings: WorkerStandings
   private let facts: TaskFacts
   private let inputs: DamagedInputs
   private let ends: JobEnds
@@ -55,18 +56,24 @@ actor TaskReports {
   private let now: @Sendable () -> Duration
   private var underWay: [Key: UnderWay] = [:]
   private var granted: [Lease: Granted] = [:]
+  /// The tasks of which this coordinator has had a result that is compared.
+  private var compared: Set<TaskID> = []
+  private var draws: ComparisonDraws
+  private var random = SystemRandomNumberGenerator()
 
   /// - Parameter now: Time since any fixed moment.
   init(
     store: any JobStore, contents: ContentStore, connections: WorkerConnections, results: ResultCache,
-    notes: ResultNotes, facts: TaskFacts, inputs: DamagedInputs, ends: JobEnds, availability: StoreAvailability,
-    events: FarmEvents, counts: WorkCounts, paces: RenderPaces, logger: Logger, now: @escaping @Sendable () -> Duration
+    notes: ResultNotes, standings: WorkerStandings, facts: TaskFacts, inputs: DamagedInputs, ends: JobEnds, availability: StoreAvailability,
+    events: FarmEvents, counts: WorkCounts, paces: RenderPaces, comparedShare: Double,
+    logger: Logger, now: @escaping @Sendable () -> Duration
   ) {
     self.store = store
     self.contents = contents
     self.connections = connections
     self.results = results
     self.notes = notes
+    self.standings = standings
     self.facts = facts
     self.inputs = inputs
     self.ends = ends
@@ -74,6 +81,7 @@ actor TaskReports {
     self.events = events
     self.counts = counts
     self.paces = paces
+    draws = ComparisonDraws(share: comparedShare)
     self.logger = logger
     self.now = now
   }
@@ -99,10 +107,11 @@ actor TaskReports {
   /// Publishes a result. The answer is `.published`.
   /// - Parameter damage: The damaged media that the result shows, as the worker has sent them.
   func publish(
-    _ lease: Lease, _ holder: Holder, _ content: Content, damage: [UInt8], usage: AttemptUsage?, worker name: String
+    _ lease: Lease, _ holder: Holder, _ content: Content, damage: [UInt8], usage: AttemptUsage?, worker name: String,
+    account: String
   ) {
     start(Key(lease: lease, worker: holder.worker), holder) { [self] in
-      await publish(lease, holder.worker, content, damage, usage, name)
+      await publish(lease, holder.worker, content, damage, usage, name, account)
     }
   }
 
@@ -182,7 +191,8 @@ actor TaskReports {
   // MARK: Results
 
   private func publish(
-    _ lease: Lease, _ worker: WorkerID, _ content: Content, _ damage: [UInt8], _ usage: AttemptUsage?, _ name: String
+    _ lease: Lease, _ worker: WorkerID, _ content: Content, _ damage: [UInt8], _ usage: AttemptUsage?, _ name: String,
+    _ account: String
   ) async {
     let isStored: Bool
     do {
@@ -209,16 +219,26 @@ actor TaskReports {
       await ends.report(lease.task.job)
       return
     }
+    let draw = await draw(lease, account)
     let outcome = await persist(lease, worker) { store, holder in
-      try await store.publish(lease, holder: holder, result: content, usage: usage)
+      try await store.publish(lease, holder: holder, result: content, usage: usage, draw: draw)
     }
     guard let outcome else { return }
     counts.published(lease, outcome)
     let known = granted.removeValue(forKey: lease)
     await answer(worker, .published(lease, outcome))
-    guard outcome == .published else { return }
+    guard outcome == .published || outcome == .compared else { return }
     let fact = await facts.fact(of: lease.task)
     let since = known.map { (now() - $0.at).roundedSeconds }
+    if outcome == .compared {
+      compared.insert(lease.task)
+      events.emit(
+        .taskCompared(
+          .init(lease.task, fact), worker: name, seconds: since, usage: TaskFacts.usage(usage, fact, isDone: false)))
+      await ends.report(lease.task.job)
+      return
+    }
+    if compared.remove(lease.task) != nil { await standings.look() }
     events.emit(
       .taskDone(.init(lease.task, fact), worker: name, seconds: since, usage: TaskFacts.usage(usage, fact)))
     if let usage, let known, let fact, known.kind == .video {
@@ -228,7 +248,7 @@ actor TaskReports {
     // later job makes the same film again from its pieces.
     if let fingerprint = known?.fingerprint ?? (fact?.kind == .stitch ? nil : fact?.fingerprint) {
       do {
-        try await BlockingWork.run { [results] in try results.record(content, for: fingerprint) }
+        try await BlockingWork.run { [results] in try results.record(content, for: fingerprint, maker: account) }
       } catch {
         // The result is published. Only a later job does not find it in the cache.
         logger.error(
@@ -236,6 +256,14 @@ actor TaskReports {
       }
     }
     if (known?.kind ?? fact?.kind) == .stitch { await ends.report(lease.task.job) }
+  }
+
+  /// 0 if the result of a lease is drawn to be compared, else 1.
+  private func draw(_ lease: Lease, _ account: String) async -> Double {
+    var kind = granted[lease]?.kind
+    if kind == nil { kind = await facts.fact(of: lease.task)?.kind }
+    guard kind == .video || kind == .audio || kind == .stitch else { return 1 }
+    return draws.draws(account, using: &random) ? 0 : 1
   }
 
   /// Why a result cannot be that of its task, with the field that is wrong. Nil: it can, as far as this coordinator

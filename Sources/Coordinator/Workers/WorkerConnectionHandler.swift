@@ -32,6 +32,8 @@ actor WorkerConnectionHandler {
 
   nonisolated let holder: Holder
   nonisolated let name: String
+  /// By what the farm knows the worker beyond this connection.
+  nonisolated let account: String
   nonisolated let slots: Int
   /// How many bytes of memory each of its tasks may use.
   nonisolated let taskMemory: Int64
@@ -43,6 +45,8 @@ actor WorkerConnectionHandler {
   private var paused = ""
   /// Why it is granted none for now; empty if it is granted some.
   private var held = ""
+  /// Why the farm grants it none. Nil: it does.
+  private var hold: WorkerHold?
   /// The leases that it has published or failed, without an answer yet.
   private var reporting: Set<Lease> = []
   private var hasHeartbeat = false
@@ -59,11 +63,13 @@ actor WorkerConnectionHandler {
   /// How many replies and grants may wait until a worker reads them. One that lets more wait is closed.
   private static let maximumUnsent = 8192
 
-  init(_ parts: Parts, connection: WireConnection, hello: Sheaf_Hello) {
+  init(_ parts: Parts, connection: WireConnection, hello: Sheaf_Hello, caller: Caller) {
     self.parts = parts
     self.connection = connection
     holder = Holder(worker: WorkerID(hello.workerID), session: SessionID(hello.session))
     name = hello.name.isEmpty ? hello.workerID : hello.name
+    let account = caller.owner.map { "\($0)/" } ?? ""
+    self.account = account + (hello.name.isEmpty ? hello.workerID : hello.name)
     slots = Int(hello.slots)
     taskMemory = hello.taskMemory == 0 ? .max : Int64(clamping: hello.taskMemory)
     build = hello.build
@@ -110,6 +116,8 @@ actor WorkerConnectionHandler {
   func refuseAsShuttingDown() async {
     await connection.refuse(.shuttingDown, "the coordinator is shutting down")
   }
+
+  func setHold(_ hold: WorkerHold?) { self.hold = hold }
 
   /// A second has passed.
   func tick() async {
@@ -200,10 +208,15 @@ actor WorkerConnectionHandler {
     case .renew(let renewals): parts.claims.renew(holder, renewals)
     case .replyToHeartbeat(let cancelled):
       await parts.reports.forget(cancelled)
-      send(.heartbeatReply(.with { $0.cancelled = cancelled.map(\.message) }))
+      send(
+        .heartbeatReply(
+          .with {
+            $0.cancelled = cancelled.map(\.message)
+            $0.drain = hold == .draining && state.leases.isEmpty
+          }))
     case .grant(let grant): send(grant)
     case .publish(let lease, let content, let damage, let usage):
-      await parts.reports.publish(lease, holder, content, damage: damage, usage: usage, worker: name)
+      await parts.reports.publish(lease, holder, content, damage: damage, usage: usage, worker: name, account: account)
     case .replyToPublish(let lease, let outcome):
       send(
         .publishReply(

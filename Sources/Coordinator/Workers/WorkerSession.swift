@@ -114,7 +114,7 @@ struct WorkerSession: Sendable {
     case .published(let lease, let outcome):
       // If the content is missing, the worker uploads it and publishes again: it keeps the lease and the slot.
       if let outcome {
-        if outcome == .published {
+        if outcome == .published || outcome == .compared {
           hasPublished = true
           (pauses, lastRelease) = (0, nil)
         }

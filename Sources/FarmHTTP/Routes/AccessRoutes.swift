@@ -5,7 +5,7 @@ import FarmModel
 import HTTPTypes
 import HummingbirdCore
 
-/// Tokens, owners and the audit.
+/// Tokens, owners, workers that are held, and the audit.
 struct AccessRoutes: Sendable {
   private let bodies: BodyReader
 
@@ -40,6 +40,12 @@ struct AccessRoutes: Sendable {
           return Response(json: OwnerList(owners: changed))
         }
       },
+      Route(.get, "/v1/holds") { try await Response(json: HoldList(holds: $0.farm.holds())) },
+      Route(.patch, "/v1/holds") { call in
+        try await bodies.run(call, as: HoldBody.self, limit: BodyReader.longestPlainBody) { body in
+          Response(json: HoldList(holds: try await call.farm.hold(body.value.request)))
+        }
+      },
       Route(.get, "/v1/audit", query: ["before", "limit", "owner", "subject", "action"]) { try await audit($0) },
     ]
   }
@@ -50,6 +56,10 @@ struct AccessRoutes: Sendable {
 
   private struct OwnerList: Encodable {
     var owners: [OwnerReport]
+  }
+
+  private struct HoldList: Encodable {
+    var holds: [WorkerHoldReport]
   }
 
   /// Who asks.
@@ -97,6 +107,17 @@ private struct OwnerBody: RequestBody {
     (request.weight, request.mostRunning, request.mostJobs) = (weight, mostRunning, mostJobs)
     return request
   }
+}
+
+private struct HoldBody: RequestBody {
+  static let keys = ["worker", "hold", "reason"]
+
+  var worker: String
+  /// Nil: they are granted tasks again.
+  var hold: String?
+  var reason: String?
+
+  var request: WorkerHoldRequest { WorkerHoldRequest(worker: worker, hold: hold, reason: reason ?? "") }
 }
 
 private struct TokenBody: RequestBody {

@@ -18,6 +18,8 @@ final class Measurements: Sendable {
     var ended: [JobState: Int64] = [:]
     var granted: Int64 = 0
     var done: Int64 = 0
+    var compared: Int64 = 0
+    var quarantined: Int64 = 0
     var attempts: [AttemptEnd: Int64] = [:]
     var expired: Int64 = 0
     /// From the grants of tasks to their results.
@@ -63,8 +65,15 @@ final class Measurements: Sendable {
       case .taskFailed(_, _, let end, _, _, let usage):
         counts.attempts[end, default: 0] += 1
         counts.add(usage)
+      case .taskCompared(_, _, let seconds, let usage):
+        counts.compared += 1
+        counts.taskSeconds += seconds ?? 0
+        counts.add(usage)
       case .leaseExpired: counts.expired += 1
-      case .jobReplanned, .jobRetried, .jobDeleted, .workerConnected, .workerDisconnected, .workerPaused: break
+      case .workerHeld(_, let hold, _):
+        if hold == WorkerHoldReport.quarantined { counts.quarantined += 1 }
+      case .jobReplanned, .jobRetried, .jobDeleted, .jobDoubted: break
+      case .workerConnected, .workerDisconnected, .workerPaused: break
       }
     }
   }
@@ -94,7 +103,13 @@ final class Measurements: Sendable {
       Double(counts.cachedTasks))
     text.add("tasks_granted_total", .counter, "Tasks that this coordinator has granted.", Double(counts.granted))
     text.add("tasks_done_total", .counter, "Tasks whose results it has taken.", Double(counts.done))
+    text.add(
+      "results_compared_total", .counter, "Results it has taken to compare them with another worker's.",
+      Double(counts.compared))
     text.add("task_seconds_total", .counter, "Time from the grants of these to their results.", counts.taskSeconds)
+    text.add(
+      "workers_quarantined_total", .counter, "How often workers were quarantined while it was running.",
+      Double(counts.quarantined))
     text.add(counts.usage)
     text.add(
       "film_seconds_total", .counter, "How much of films the results of tasks of kind video are.", counts.filmSeconds)

@@ -7,7 +7,7 @@ extension FarmState {
   package mutating func claim(build: String, slots: [Holder], now: Duration) throws(JobStoreError) -> [Grant] {
     for slot in slots { try slot.validate() }
     let build = build.withoutNul
-    var slots = SlotAssignment(slots)
+    var slots = SlotAssignment(slots.filter { hold(of: $0.worker) == nil })
     var grants = claimIsolated(build, &slots, waitingFor: policy.isolationPatience, now: now)
     let open = active.filter { isOpen($0, to: build, now: now) }
     grants += claimFairly(open, &slots, now: now)
@@ -19,6 +19,7 @@ extension FarmState {
         let task = self[lease.place].task
         let mayHave = { worker in
           worker != lease.holder.worker && !task.suspectOn.contains(worker) && self.has(worker, memory: task.memory)
+            && !self.hasMade(lease.place, worker)
         }
         guard let holder = slots.take(where: mayHave) else { continue }
         backups.append((lease.place, holder))
@@ -119,7 +120,7 @@ extension FarmState {
 
   private func isClaimable(_ place: Place, by worker: WorkerID, now: Duration) -> Bool {
     let record = self[place]
-    guard has(worker, memory: record.task.memory) else { return false }
+    guard has(worker, memory: record.task.memory), !hasMade(place, worker) else { return false }
     guard let notBefore = record.notBefore else { return true }
     let exclusion = record.task.suspectOn.contains(worker) ? policy.exclusion : .zero
     return notBefore + exclusion <= now

@@ -96,6 +96,7 @@ extension FarmState {
       let place = Place(number: number, ordinal: ordinal)
       guard self[place].task.state == .done else { continue }
       self[place].task.result = nil
+      self[place].task.maker = nil
       self[place].task.isCached = false
       self[place].task.publishedEpoch = nil
       self[place].task.publisher = nil
@@ -109,9 +110,12 @@ extension FarmState {
   package mutating func retry(_ id: JobID, now: Duration) throws(JobStoreError) -> JobState? {
     guard let number = numbers[id] else { return nil }
     let job = jobs[number].job
-    guard job.purpose == .render, job.state == .failed || job.state == .cancelled else { return job.state }
+    guard job.purpose == .render, job.mayBeRetried else { return job.state }
     try requireRoom(for: job.owner)
     jobs[number].job.failure = nil
+    jobs[number].job.output = nil
+    jobs[number].job.doubt = nil
+    jobs[number].isFetched = false
     jobs[number].ended = nil
     unplan(number)
     activate(number)
@@ -183,6 +187,7 @@ extension FarmState {
     active.removeAll { $0 == number }
     leases.removeSubrange(leases(ofJob: number))
     for ordinal in jobs[number].tasks.indices {
+      jobs[number].tasks[ordinal].compared = []
       switch jobs[number].tasks[ordinal].task.state {
       case .waiting, .done, .failed: break
       case .running, .ready: jobs[number].tasks[ordinal].task.state = .waiting
@@ -202,6 +207,7 @@ extension FarmState {
     if let cached = new.cached {
       task.state = .done
       task.result = cached
+      task.maker = new.maker?.withoutNul
       task.isCached = true
     }
     jobs[number].tasks.append(TaskRecord(task: task))
@@ -263,7 +269,9 @@ extension FarmState {
         guard record.job.state == .done, !record.isFetched, now - ended < keepingResults else { continue }
         contents += [record.job.output].compactMap(\.self)
       } else {
-        for task in record.tasks.map(\.task) { contents += task.inputs + [task.result].compactMap(\.self) }
+        for record in record.tasks {
+          contents += record.task.inputs + [record.task.result].compactMap(\.self) + record.compared.map(\.result)
+        }
       }
     }
     var seen: Set<SHA256Digest> = []

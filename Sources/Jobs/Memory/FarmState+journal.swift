@@ -57,6 +57,13 @@ extension FarmState {
     append(event)
   }
 
+  mutating func recordCompared(_ lease: LeaseRecord, now: Duration) {
+    var event = event(.taskCompared, of: lease.place, by: lease.holder.worker, now: now)
+    (event.epoch, event.took) = (lease.epoch, now - lease.grantedAt)
+    event.phases = self[lease.place].usage(of: lease.epoch)?.phases
+    append(event)
+  }
+
   mutating func recordAttempt(_ lease: LeaseRecord, _ failure: TaskFailure, now: Duration) {
     var event = event(.taskFailed, of: lease.place, by: lease.holder.worker, now: now)
     (event.epoch, event.took) = (lease.epoch, now - lease.grantedAt)
@@ -78,6 +85,12 @@ extension FarmState {
     guard worker.paused != pausedBefore else { return }
     let isPaused = !worker.paused.isEmpty
     append(isPaused ? .workerPaused : .workerResumed, worker, isPaused ? worker.paused : nil, now: now)
+  }
+
+  mutating func recordHold(_ hold: WorkerHold?, of account: String, _ reason: String, now: Duration) {
+    var event = JournalEvent(hold == nil ? .workerReleased : .workerHeld, at: now)
+    (event.name, event.message) = (account, hold.map { "\($0.rawValue): \(reason)" })
+    append(event)
   }
 
   mutating func recordDeparture(of worker: WorkerRecord, now: Duration) {

@@ -16,7 +16,7 @@ extension FarmState {
   }
 
   package mutating func publish(
-    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, now: Duration
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, draw: Double, now: Duration
   ) throws(JobStoreError) -> PublishOutcome {
     try result.validate()
     try usage?.validate()
@@ -25,26 +25,42 @@ extension FarmState {
       let task = self[place].task
       return task.publishedEpoch == lease.epoch && task.result?.digest == result.digest ? .duplicate : .stale
     }
-    let grantedAt = leases[index].grantedAt
-    let took = now - grantedAt
-    leases.removeSubrange(leases(at: place))
-    self[place].task.state = .done
-    self[place].task.publishedEpoch = lease.epoch
-    self[place].task.publisher = Publisher(
-      worker: holder.worker, workerName: "", took: took, publishedAt: now)
+    let account = account(of: holder.worker)
+    if let account, standings[account]?.hold == .quarantined { return .stale }
+    let held = leases[index]
     if let usage { self[place].usages.append((lease.epoch, holder.worker, usage)) }
-    self[place].task.result = result
+    if let account, mustCompare(place, result, by: account, draw: draw, now: now) {
+      compare(held, account, result, now: now)
+      return .compared
+    }
+    leases.removeSubrange(leases(at: place))
+    finish(
+      place,
+      ComparedRecord(
+        epoch: lease.epoch, worker: holder.worker, account: account ?? "", result: result, grantedAt: held.grantedAt,
+        publishedAt: now, took: now - held.grantedAt), now: now)
+    return .published
+  }
+
+  /// Makes a task without leases done.
+  mutating func finish(_ place: Place, _ made: ComparedRecord, now: Duration) {
+    self[place].task.state = .done
+    self[place].task.publishedEpoch = made.epoch
+    self[place].task.publisher = Publisher(
+      worker: made.worker, workerName: "", took: made.took, publishedAt: made.publishedAt)
+    self[place].task.result = made.result
+    self[place].task.maker = made.account.isEmpty ? nil : made.account
+    settle(place, now: now)
     let (kind, work) = (self[place].task.kind, self[place].task.work)
     jobs[place.number].counts.finish(kind, work: work)
     if kind != .probe {
-      jobs[place.number].renderingSince = min(jobs[place.number].renderingSince ?? grantedAt, grantedAt)
+      jobs[place.number].renderingSince = min(jobs[place.number].renderingSince ?? made.grantedAt, made.grantedAt)
     }
     if kind == .video { findMedianPace(ofJob: place.number) }
     if self[place].task.isIsolated { liftIsolation(ofJob: place.number) }
     changeCount += 1
     recordResult(of: place, now: now)
     advance(place.number, now: now)
-    return .published
   }
 
   private mutating func findMedianPace(ofJob number: Int) {

@@ -1,3 +1,4 @@
+import Digest
 package import FarmModel
 
 // What a store shows of its jobs and tasks. Points in time are of the clock that the transitions get.
@@ -73,6 +74,9 @@ extension FarmState {
       for index in task.attempts.indices {
         task.attempts[index].workerName = name(of: task.attempts[index].worker)
         task.attempts[index].usage = self[place].usage(of: task.attempts[index].epoch)
+      }
+      task.compared = self[place].compared.map {
+        ComparedResult(epoch: $0.epoch, account: $0.account, digest: $0.result.digest)
       }
       if let publisher = task.publisher { task.publisher?.workerName = name(of: publisher.worker) }
       task.publisher?.usage = self[place].usage(of: task.publishedEpoch)

@@ -36,6 +36,8 @@ package struct FarmState: Sendable {
   var deliveries: [DeliveryRecord] = []
   /// By name. Those that had nothing, and for whom nothing is set, are not there.
   var ownerRecords: [String: OwnerRecord] = [:]
+  /// By account. Those of which nothing is known are not there.
+  var standings: [String: StandingRecord] = [:]
   /// Of what owners have had at each priority.
   var shares: [FairQueue.Level: FairShare] = [:]
   /// In the order in which they were added, then of their ids.
@@ -82,6 +84,8 @@ struct TaskRecord: Sendable {
   var notBefore: Duration?
   /// The last lease that ended without a result, and when. Nil: none has.
   var lost: (epoch: Int64, at: Duration)?
+  /// In the order in which they came. Only tasks that are ready or running have any.
+  var compared: [ComparedRecord] = []
   /// In the order of the attempts' ends.
   var usages: [(epoch: Int64, worker: WorkerID, usage: AttemptUsage)] = []
 
@@ -196,6 +200,7 @@ extension FarmState {
     for record in records { try record.validate() }
     for var record in records.latest() {
       record.name = record.name.withoutNul
+      record.account = record.account.withoutNul
       record.build = record.build.withoutNul
       record.coordinator = record.coordinator.withoutNul
       record.paused = record.paused.withoutNul
@@ -246,6 +251,8 @@ extension FarmState {
       record.busy = Int32(leases.count { $0.holder.worker == record.id })
       record.connectedAt = entry.registeredAt
       record.connected = now - entry.registeredAt
+      record.hold = standings[record.account]?.hold
+      record.holdReason = standings[record.account]?.reason ?? ""
       return record
     }
     return present.sorted { ($0.name, $0.id) < ($1.name, $1.id) }

@@ -142,10 +142,10 @@ package actor MemoryJobStore: JobStore {
   }
 
   package func publish(
-    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, draw: Double
   ) throws(JobStoreError) -> PublishOutcome {
     try run { (state, now) throws(JobStoreError) in
-      try state.publish(lease, holder: holder, result: result, usage: usage, now: now)
+      try state.publish(lease, holder: holder, result: result, usage: usage, draw: draw, now: now)
     }
   }
 
@@ -267,6 +267,31 @@ extension MemoryJobStore {
   package func change(_ owner: String, _ change: OwnerChange) throws(JobStoreError) {
     try run { (state, _) throws(JobStoreError) in try state.change(owner, change) }
   }
+}
+
+// MARK: - Standings
+
+extension MemoryJobStore {
+  package func acceptUnchecked() throws(JobStoreError) -> [UncheckedResult] {
+    try run { (state, now) in state.acceptUnchecked(now: now) }
+  }
+
+  package func standings() throws(JobStoreError) -> [WorkerStanding] {
+    try run { (state, _) in
+      state.workerStandings().map { standing in
+        var standing = standing
+        standing.heldAt = standing.heldAt.map { $0 + origin }
+        return standing
+      }
+    }
+  }
+
+  package func setHold(_ hold: WorkerHold?, of account: String, reason: String) throws(JobStoreError) -> Bool {
+    try WorkerRecord.validate(account: account)
+    return try run { (state, now) in state.setHold(hold, of: account, reason: reason, now: now) }
+  }
+
+  package func purge() throws(JobStoreError) -> Purge { try run { (state, now) in state.purge(now: now) } }
 }
 
 // MARK: - Access

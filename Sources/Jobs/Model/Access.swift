@@ -38,7 +38,7 @@ package struct AuditEntry: Sendable, Hashable {
     case jobSubmitted, jobCancelled, jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobDeleted
     case contentUploaded, contentDownloaded
     case webhookAdded, webhookChanged, webhookRemoved, webhookSecretChanged, messageSentAgain
-    case tokenCreated, tokenRevoked, ownerChanged
+    case tokenCreated, tokenRevoked, ownerChanged, workerHeld, workerReleased
     /// It had no token that is valid, or none that allows what it asked for.
     case refused
   }

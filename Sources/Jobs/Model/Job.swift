@@ -27,6 +27,8 @@ package struct Job: Sendable, Hashable {
   package var build: String?
   /// Set if, and only if, `state` is `.done`.
   package var output: Content?
+  /// Why the output of a job that is done may be wrong, for a person. Nil: nothing is known against it.
+  package var doubt: String?
   /// Set if, and only if, `state` is `.failed`.
   package var failure: JobFailure?
   /// When it was submitted, since 1970. With the next two, the only points in time that the store returns of a job: for
@@ -43,6 +45,9 @@ package struct Job: Sendable, Hashable {
   /// Time from the grant of the first of its published tasks, but for its probe tasks, to the end, or to now. Nil: none
   /// of them is published.
   package var rendering: Duration?
+
+  /// Whether it has ended without an output that can be relied upon.
+  var mayBeRetried: Bool { state == .failed || state == .cancelled || state == .done && doubt != nil }
 
   /// A job that is to be done before another one.
   package struct Before: Sendable, Hashable {

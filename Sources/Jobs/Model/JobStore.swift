@@ -8,7 +8,7 @@ package import FarmModel
 /// return durations and, for people, when something happened. `JobFilter` alone takes points in time.
 /// `MemoryJobStore` is the reference: the same operations leave every store in the same state.
 /// `docs/architecture.md` has the diagrams of the states.
-package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering {
+package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, WorkerControl {
   // MARK: Jobs
 
   /// Writes a job in `probing` with its probe tasks, which are `ready` unless cached. A job without any can be planned
@@ -75,7 +75,7 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering {
   /// - Returns: How many tasks are ready again.
   func reprobe(_ job: JobID, tasks: [Int32]) async throws(JobStoreError) -> Int
 
-  /// Takes up a job that has failed or was cancelled: turns it to `probing`, as `replan` does, and its probe tasks that
+  /// Takes up a job that has failed or was cancelled, or whose output is in doubt: turns it to `probing`, as `replan` does, and its probe tasks that
   /// are not done to `ready`. Attempts up to now are kept and are not counted any more. It is not paused or held then.
   /// Throws `.full` if its owner has as many jobs as it may have.
   ///
@@ -175,9 +175,12 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering {
   /// leases the first one to publish wins. The last video or audio task makes the stitch task `ready`; the stitch task
   /// makes the job `done`, and its result is the job's output.
   ///
-  /// - Parameter usage: What the attempt took. Nil: it is not known. Only that of a result that is published is kept.
+  /// - Parameters:
+  ///   - usage: What the attempt took. Nil: it is not known. Only that of a result that is not dropped is kept.
+  ///   - draw: Decides whether the result is compared with another worker's first, as `WorkerControl` describes it: from
+  ///     0 to 1, exclusive, chosen by the caller, so that the stores need no random numbers.
   func publish(
-    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, draw: Double
   ) async throws(JobStoreError) -> PublishOutcome
 
   /// Ends a lease with an attempt that has no result.
@@ -233,6 +236,13 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering {
 }
 
 extension JobStore {
+  /// Publishes a result that was not drawn.
+  package func publish(
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?
+  ) async throws(JobStoreError) -> PublishOutcome {
+    try await publish(lease, holder: holder, result: result, usage: usage, draw: 1)
+  }
+
   package var calls: [String: DurationHistogram] { [:] }
 
   /// The newest jobs of one purpose.

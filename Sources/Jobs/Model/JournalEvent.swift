@@ -12,12 +12,18 @@ package struct JournalEvent: Sendable, Hashable {
     /// Its tasks but for the probe tasks were removed, and it is planned again.
     case jobReplanned
     case jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobEnded, jobDeleted
+    /// A job that is done has results of a worker that is not believed any more.
+    case jobDoubted
     case taskGranted, taskDone
+    /// A result is kept to be compared with another worker's.
+    case taskCompared
     /// An attempt ended without a result.
     case taskFailed
     case workerConnected, workerDisconnected
     /// It takes no tasks for now, or takes some again.
     case workerPaused, workerResumed
+    /// The farm grants the workers of an account nothing, or some again. The event has its account as its name.
+    case workerHeld, workerReleased
   }
 
   package var position: JournalPosition

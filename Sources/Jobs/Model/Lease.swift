@@ -81,8 +81,10 @@ package enum PublishOutcome: Sendable, Hashable {
   case published
   /// The same result was published before for the same task and epoch.
   case duplicate
-  /// The worker does not hold the lease. The result is dropped.
+  /// The worker does not hold the lease, or is quarantined. The result is dropped.
   case stale
+  /// The result is kept until another worker's is compared with it.
+  case compared
 }
 
 /// A lease that ended without a result.

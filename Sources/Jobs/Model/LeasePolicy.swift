@@ -45,6 +45,11 @@ package struct LeasePolicy: Sendable, Hashable {
   package var fewestRendered: Int
   /// The number of lost attempts to plan a job at which it fails. At least 1.
   package var mostLostPlannings: Int
+  /// Which share of the results is compared with another worker's, as `WorkerControl` describes it. From 0, at which
+  /// none is, to 1.
+  package var comparedShare: Double
+  /// How many of the first results of an account are compared, if any are.
+  package var firstCompared: Int64
 
   package init(
     heartbeat: Duration = .seconds(4), lease: Duration = .seconds(15), hang: Duration = .seconds(120),
@@ -53,7 +58,7 @@ package struct LeasePolicy: Sendable, Hashable {
     exclusion: Duration = .seconds(5), isolation: Int = 2,
     isolationPatience: Duration = .seconds(30),
     slowness: Double = 1.5, shortestSlow: Duration = .seconds(5), fewestRendered: Int = 3,
-    mostLostPlannings: Int = 2
+    mostLostPlannings: Int = 2, comparedShare: Double = 0, firstCompared: Int64 = 2
   ) {
     self.heartbeat = heartbeat
     self.lease = lease
@@ -72,6 +77,8 @@ package struct LeasePolicy: Sendable, Hashable {
     self.shortestSlow = shortestSlow
     self.fewestRendered = fewestRendered
     self.mostLostPlannings = mostLostPlannings
+    self.comparedShare = comparedShare
+    self.firstCompared = firstCompared
   }
 
   /// The answer to a coordinator that may plan a job, of which `lost` attempts were lost.
@@ -95,6 +102,8 @@ package struct LeasePolicy: Sendable, Hashable {
 extension LeasePolicy {
   /// How long a worker that is not registered any more is remembered, for its name in attempts and results.
   static let keptWorker = Duration.seconds(7 * 24 * 60 * 60)
+  /// The number of results of a task, no two of them the same, at which it fails for good.
+  static let mostCompared = 3
 }
 
 // What is slow. The statements of `PostgresJobStore` have the same arithmetic in SQL, in the same order.

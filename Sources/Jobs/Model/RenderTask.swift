@@ -43,6 +43,10 @@ package struct RenderTask: Sendable, Hashable {
   package var publisher: Publisher?
   /// Set if, and only if, `state` is `.done`.
   package var result: Content?
+  /// The account of the worker that made the result. Nil: it is not known, or there is none.
+  package var maker: String?
+  /// The results that are compared before one of them is the task's, in the order in which they came.
+  package var compared: [ComparedResult] = []
   /// Whether the result was known when the task was made, so that it was not rendered for this job.
   package var isCached: Bool
   /// Whether the task is isolated, as `LeasePolicy.isolation` describes it.
@@ -55,8 +59,8 @@ package struct RenderTask: Sendable, Hashable {
     cost: Double, work: Int64, duration: Duration = .zero, memory: Int64 = 0, epoch: Int64 = 0, retriedAt: Int64 = 0,
     leases: [HeldLease] = [],
     attempts: [Attempt] = [],
-    publishedEpoch: Int64? = nil, publisher: Publisher? = nil, result: Content? = nil, isCached: Bool = false,
-    isIsolated: Bool = false
+    publishedEpoch: Int64? = nil, publisher: Publisher? = nil, result: Content? = nil, maker: String? = nil,
+    isCached: Bool = false, isIsolated: Bool = false
   ) {
     self.id = id
     self.kind = kind
@@ -77,6 +81,7 @@ package struct RenderTask: Sendable, Hashable {
     self.publishedEpoch = publishedEpoch
     self.publisher = publisher
     self.result = result
+    self.maker = maker
     self.isCached = isCached
     self.isIsolated = isIsolated
   }
@@ -129,11 +134,13 @@ package struct NewTask: Sendable, Hashable {
   package var memory: Int64
   /// The result, if it is known already: the task is done from the start.
   package var cached: Content?
+  /// The account of the worker that made it. Nil: it is not known, or there is no result.
+  package var maker: String?
 
   package init(
     kind: TaskKind, label: String = "", boundary: String = "", payload: [UInt8], inputs: [Content],
     fingerprint: SHA256Digest, cost: Double, work: Int64, duration: Duration = .zero, memory: Int64 = 0,
-    cached: Content? = nil
+    cached: Content? = nil, maker: String? = nil
   ) {
     self.kind = kind
     self.label = label
@@ -146,5 +153,6 @@ package struct NewTask: Sendable, Hashable {
     self.duration = duration
     self.memory = memory
     self.cached = cached
+    self.maker = maker
   }
 }

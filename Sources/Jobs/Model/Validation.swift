@@ -136,6 +136,15 @@ extension WorkerRecord {
     guard memory >= 0 else {
       throw JobStoreError(.invalid, "a task of worker \(id) may use \(memory) bytes; it must be at least 0")
     }
+    try Self.validate(account: account)
+  }
+}
+
+extension WorkerRecord {
+  static func validate(account: String) throws(JobStoreError) {
+    guard (1...longestAccount).contains(account.utf8.count) else {
+      throw JobStoreError(.invalid, "a worker's name must have 1 to \(longestAccount) bytes")
+    }
   }
 }
 

@@ -164,9 +164,9 @@ extension JournalEvent {
       case .probing, .measuring, .rendering, nil: nil
       }
     case .jobDeleted: .deleted
-    case .jobPaused, .jobResumed, .jobPriorityChanged: nil
-    case .taskGranted, .taskDone, .taskFailed: nil
-    case .workerConnected, .workerDisconnected, .workerPaused, .workerResumed: nil
+    case .jobPaused, .jobResumed, .jobPriorityChanged, .jobDoubted: nil
+    case .taskGranted, .taskDone, .taskCompared, .taskFailed: nil
+    case .workerConnected, .workerDisconnected, .workerPaused, .workerResumed, .workerHeld, .workerReleased: nil
     }
   }
 }

@@ -6,6 +6,8 @@ package struct WorkerRecord: Sendable, Hashable {
   package var session: SessionID
   /// Shown to people, such as the host's name.
   package var name: String
+  /// By what the farm knows it beyond its connections: its name, and the owner of its token if it has one.
+  package var account: String
   /// How many tasks it executes at a time. From 0.
   package var slots: Int32
   /// How many bytes of memory each of its tasks may use. From 0.
@@ -17,6 +19,10 @@ package struct WorkerRecord: Sendable, Hashable {
   package var busy: Int32
   /// Why it takes no tasks for now, for a person; empty if it takes some.
   package var paused: String
+  /// Why the farm grants it none. Set by the store.
+  package var hold: WorkerHold?
+  /// For a person: why it is held. Set by the store.
+  package var holdReason: String
   /// When the session was first registered, since 1970. Set by the store, for people.
   package var connectedAt: Duration
   /// Time since the session was first registered. Set by the store.
@@ -24,18 +30,21 @@ package struct WorkerRecord: Sendable, Hashable {
 
   package init(
     id: WorkerID, session: SessionID, name: String, slots: Int32, memory: Int64 = .max, build: String,
-    coordinator: String,
-    busy: Int32 = 0, paused: String = "", connectedAt: Duration = .zero, connected: Duration = .zero
+    coordinator: String, account: String? = nil, busy: Int32 = 0, paused: String = "", hold: WorkerHold? = nil,
+    holdReason: String = "", connectedAt: Duration = .zero, connected: Duration = .zero
   ) {
     self.id = id
     self.session = session
     self.name = name
+    self.account = account ?? (name.isEmpty ? id.description : name)
     self.slots = slots
     self.memory = memory
     self.build = build
     self.coordinator = coordinator
     self.busy = busy
     self.paused = paused
+    self.hold = hold
+    self.holdReason = holdReason
     self.connectedAt = connectedAt
     self.connected = connected
   }

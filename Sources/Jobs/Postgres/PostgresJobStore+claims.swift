@@ -5,12 +5,16 @@ package import FarmModel
 extension PostgresJobStore {
   package func claim(build: String, slots: [Holder]) async throws(JobStoreError) -> [Grant] {
     for slot in slots { try slot.validate() }
-    var left = SlotAssignment(slots)
     var grants: [Grant] = []
     let build = build.withoutNul
-    let hasIsolated = try await claims.perform { (connection) throws(JobStoreError) in
-      try !connection.run(.isAnyIsolated, [.text(build)]).isEmpty
+    let workers = Parameter.texts(SlotAssignment(slots).workers.map(\.description))
+    let (hasIsolated, held) = try await claims.perform { (connection) throws(JobStoreError) in
+      let found = try connection.pipeline([(.isAnyIsolated, [.text(build)]), (.heldWorkers, [workers])])
+      return (
+        !found[0].isEmpty, Set(try found[1].map { (fields) throws(JobStoreError) in WorkerID(try fields.text()) })
+      )
     }
+    var left = SlotAssignment(slots.filter { !held.contains($0.worker) })
     let passes: [Candidates?] =
       hasIsolated
       ? [.isolated(policy, waitingFor: policy.isolationPatience), nil, .isolated(policy), .backup(policy)]
@@ -346,14 +350,15 @@ extension Statement {
 
   /// Whether any worker may have a task that is ready, but for its back-off.
   private static let isForAll = """
-    (task.not_before + $4 * interval '1 microsecond' <= sheaf.now() AND task.memory <= (SELECT memory FROM smallest))
+    (task.not_before + $4 * interval '1 microsecond' <= sheaf.now() AND task.memory <= (SELECT memory FROM smallest)
+      AND \(isNotCompared))
     """
 
   /// Those of the workers `$2` that may not have a task that is ready.
   private static let excludedWorkers = """
     SELECT worker FROM (\(suspectWorkers)) AS suspect
     WHERE task.not_before + $4 * interval '1 microsecond' > sheaf.now()
-    UNION ALL \(smallWorkers)
+    UNION ALL \(smallWorkers) UNION ALL \(comparedWorkers)
     """
 
   /// Whether there may be an isolated task to grant to workers of build `$1`.
@@ -517,14 +522,14 @@ extension Statement {
       ) AS held
     ), backed AS MATERIALIZED (
       SELECT single.job, single.ordinal, task.epoch,
-        array_append(ARRAY(\(suspectWorkers) UNION ALL \(smallWorkers)), single.worker) AS excluded
+        array_append(ARRAY(\(suspectWorkers) UNION ALL \(smallWorkers) UNION ALL \(comparedWorkers)), single.worker) AS excluded
       FROM single JOIN sheaf.task ON task.job = single.job AND task.ordinal = single.ordinal
       WHERE task.state = 'running' AND NOT task.is_isolated AND task.not_before <= sheaf.now()
         AND (
           SELECT true FROM sheaf.lease other
           WHERE other.job = single.job AND other.ordinal = single.ordinal AND other.is_backup LIMIT 1
         ) IS NULL
-        AND NOT $2 <@ array_append(ARRAY(\(suspectWorkers) UNION ALL \(smallWorkers)), single.worker)
+        AND NOT $2 <@ array_append(ARRAY(\(suspectWorkers) UNION ALL \(smallWorkers) UNION ALL \(comparedWorkers)), single.worker)
       ORDER BY single.priority DESC, single.job, single.granted_at, single.ordinal
     )
     SELECT backed.job, backed.ordinal, backed.excluded

@@ -78,6 +78,14 @@ extension Connection {
     try release(leases, policy) { _ in message }
   }
 
+  /// Ends the leases of the workers of accounts. What another transaction has locked is passed over.
+  func releaseLeases(of accounts: [String], _ message: String, _ policy: LeasePolicy) throws(JobStoreError) {
+    let leases = try run(.lockLeasesOf, [.texts(accounts)]).map { (fields) throws(JobStoreError) in
+      try fields.lockedLease()
+    }
+    try release(leases, policy) { _ in message }
+  }
+
   private func release(
     _ leases: [LockedLease], _ policy: LeasePolicy,
     message: (WorkerID) -> String = { FailureMessage.leaseRanOut($0) }
@@ -206,6 +214,14 @@ extension Statement {
     ORDER BY task.job, task.ordinal, lease.epoch FOR UPDATE OF task, lease
     """)
 
+  fileprivate static let lockLeasesOf = Statement(
+    "lock-leases-of",
+    """
+    SELECT \(lockedColumns) FROM \(lockedTables) JOIN sheaf.worker ON worker.id = lease.worker
+    WHERE worker.account = ANY ($1)
+    ORDER BY task.job, task.ordinal, lease.epoch FOR UPDATE OF task, lease SKIP LOCKED
+    """)
+
   /// A lease may be renewed before its row is locked: what it is then decides. A lease that hangs is ended only if its
   /// job is locked, because the job may end with it.
   fileprivate static let lockLost = Statement(
@@ -320,7 +336,7 @@ extension Statement {
 
   /// After one of a task's leases has ended: the other one goes on, and is not a backup lease any more; without another
   /// the task is ready. With `$3` the task backs off for that many microseconds, and with `$4` it is isolated.
-  fileprivate static let keepTask = Statement(
+  static let keepTask = Statement(
     "keep-task",
     """
     WITH kept AS (
@@ -365,7 +381,7 @@ extension Statement {
       FOR UPDATE SKIP LOCKED)
     """)
 
-  fileprivate static let failTask = Statement(
+  static let failTask = Statement(
     "fail-task",
     """
     WITH ended AS (DELETE FROM sheaf.lease WHERE job = $1 AND ordinal = $2)

@@ -101,16 +101,12 @@ extension PostgresJobStore {
   }
 
   package func replan(_ job: JobID, reason: String) async throws(JobStoreError) -> Bool {
-    let reason = Parameter.text(reason.withoutNul)
     let id = Parameter.text(job.description.withoutNul)
     return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
         guard let job = try connection.lockForEnd(id), job.state.isBound else { return false }
-        let number = [Parameter.long(job.number)]
-        _ = try connection.pipeline([
-          (.unplan, number), (.explainReplan, [reason]), (.removePlan, number), (.forgetPlannings, number),
-          (.notify, []),
-        ])
+        try connection.unplan(job.number, reason: reason)
+        _ = try connection.run(.notify)
         return true
       }
     }
@@ -121,9 +117,8 @@ extension PostgresJobStore {
     return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
         guard let job = try connection.lockForEnd(id), job.state == .probing else { return 0 }
-        let lost = try connection.run(.reprobe, [.long(job.number), .ints(tasks)]).count
-        guard lost > 0 else { return 0 }
-        _ = try connection.pipeline([(.uncountProbes, [.long(job.number), .long(Int64(lost))]), (.notify, [])])
+        let lost = try connection.reprobe(job.number, tasks: tasks)
+        if lost > 0 { _ = try connection.run(.notify) }
         return lost
       }
     }
@@ -134,7 +129,9 @@ extension PostgresJobStore {
     return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
         guard let job = try connection.lockForEnd(id) else { return nil }
-        guard job.purpose == .render, job.state == .failed || job.state == .cancelled else { return job.state }
+        guard job.purpose == .render, job.state == .failed || job.state == .cancelled || job.isDoubted else {
+          return job.state
+        }
         var owner = try connection.run(.ownerOfJob, [.long(job.number)]).first
         try connection.requireRoom(for: owner?.optionalText(), submitted: nil)
         let number = [Parameter.long(job.number)]
@@ -191,6 +188,7 @@ extension Connection {
           .longs(batch.map(\.memory)), .longs(batch.map(\.duration.microseconds)),
           .texts(batch.map(\.boundary.withoutNul)),
           .texts(batch.map(\.cached?.digest.hex)), .longs(batch.map(\.cached?.size)),
+          .texts(batch.map { $0.cached == nil ? nil : $0.maker?.withoutNul }),
         ])
       start = end
     }
@@ -207,9 +205,26 @@ extension Connection {
   /// Locks a job so that none of its tasks is granted, published or failed before the end of the transaction.
   func lockForEnd(
     _ id: Parameter
-  ) throws(JobStoreError) -> (number: Int64, state: JobState, purpose: JobPurpose)? {
+  ) throws(JobStoreError) -> (number: Int64, state: JobState, purpose: JobPurpose, isDoubted: Bool)? {
     guard var fields = try run(.lockForEnd, [id]).first else { return nil }
-    return (try fields.long(), try fields.named("job state"), try fields.named("job purpose"))
+    return (try fields.long(), try fields.named("job state"), try fields.named("job purpose"), try fields.flag())
+  }
+
+  /// Turns a job that is locked to `probing`, with its probe tasks alone.
+  func unplan(_ number: Int64, reason: String) throws(JobStoreError) {
+    let number = [Parameter.long(number)]
+    _ = try pipeline([
+      (.unplan, number), (.explainReplan, [.text(reason.withoutNul)]), (.removePlan, number),
+      (.forgetPlannings, number),
+    ])
+  }
+
+  /// Makes probe tasks of a job that is locked ready again.
+  /// - Returns: How many there are.
+  func reprobe(_ number: Int64, tasks: [Int32]) throws(JobStoreError) -> Int {
+    let lost = try run(.reprobe, [.long(number), .ints(tasks)]).count
+    if lost > 0 { _ = try run(.uncountProbes, [.long(number), .long(Int64(lost))]) }
+    return lost
   }
 
   /// Ends a job that has not ended: removes its leases, and turns its running tasks to `waiting`. Its ready tasks are
@@ -229,7 +244,7 @@ extension Connection {
           .int(failure?.task), .bytes(problems),
         ]
       ),
-      (.lockOpenTasks, [id]), (.closeTasks, [id]),
+      (.lockOpenTasks, [id]), (.closeTasks, [id]), (.forgetCompared, [id]),
     ])[1].isEmpty
   }
 }
@@ -269,14 +284,16 @@ extension Statement {
     "insert-tasks",
     """
     INSERT INTO sheaf.task (job, ordinal, kind, state, label, payload, input_digests, input_sizes, fingerprint, cost,
-      work, memory, duration, boundary, is_isolated, result_digest, result_size, is_cached)
+      work, memory, duration, boundary, is_isolated, result_digest, result_size, is_cached,
+      maker)
     SELECT $1, $2 + new.place::integer - 1, new.kind,
       CASE WHEN new.cached_digest IS NOT NULL THEN 'done' WHEN new.kind = 'stitch' THEN 'waiting' ELSE 'ready' END,
       new.label, new.payload, new.digests::text[], new.sizes::bigint[], new.fingerprint, new.cost, new.work,
-      new.memory, new.duration, new.boundary, false, new.cached_digest, new.cached_size, new.cached_digest IS NOT NULL
-    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) WITH ORDINALITY
+      new.memory, new.duration, new.boundary, false, new.cached_digest, new.cached_size, new.cached_digest IS NOT NULL,
+      new.maker
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) WITH ORDINALITY
       AS new (kind, label, payload, digests, sizes, fingerprint, cost, work, memory, duration, boundary, cached_digest,
-        cached_size, place)
+        cached_size, maker, place)
     """)
 
   /// The open jobs are found first, in the order of their index. Otherwise the planner, which has no statistics when
@@ -368,7 +385,7 @@ extension Statement {
   /// A claim locks the jobs of its tasks with `KEY SHARE` and passes over those that are locked here, so no lease is
   /// granted between this and the end of the transaction.
   fileprivate static let lockForEnd = Statement(
-    "lock-for-end", "SELECT number, state, purpose FROM sheaf.job WHERE id = $1 FOR UPDATE")
+    "lock-for-end", "SELECT number, state, purpose, doubt IS NOT NULL FROM sheaf.job WHERE id = $1 FOR UPDATE")
 
   fileprivate static let endJob = Statement(
     "end-job",
@@ -411,7 +428,8 @@ extension Statement {
     "unplan",
     """
     UPDATE sheaf.job SET state = 'probing', build = NULL, ended_at = NULL, failure_reason = NULL,
-      failure_message = NULL, failure_task = NULL, failure_problems = NULL, measures = 0, measures_done = 0, videos = 0, videos_done = 0,
+      failure_message = NULL, failure_task = NULL, failure_problems = NULL, output_digest = NULL, output_size = NULL,
+      is_fetched = false, doubt = NULL, measures = 0, measures_done = 0, videos = 0, videos_done = 0,
       videos_cached = 0, work = 0, work_done = 0, audios = 0, audios_done = 0, median_pace = NULL,
       rendering_since = NULL, memory = 0
     WHERE number = $1
@@ -437,7 +455,7 @@ extension Statement {
     "reprobe",
     """
     UPDATE sheaf.task SET state = 'ready', result_digest = NULL, result_size = NULL, is_cached = false,
-      published_epoch = NULL, published_at = NULL, publisher = NULL, took = NULL
+      published_epoch = NULL, published_at = NULL, publisher = NULL, maker = NULL, took = NULL
     WHERE job = $1 AND ordinal = ANY ($2) AND kind = 'probe' AND state = 'done'
     RETURNING ordinal
     """)

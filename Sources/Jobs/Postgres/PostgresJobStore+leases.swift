@@ -24,7 +24,7 @@ extension PostgresJobStore {
   }
 
   package func publish(
-    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, draw: Double
   ) async throws(JobStoreError) -> PublishOutcome {
     try result.validate()
     try usage?.validate()
@@ -36,17 +36,27 @@ extension PostgresJobStore {
       ]
     let digest = Parameter.text(result.digest.hex)
     let fewest = Parameter.long(Int64(max(policy.fewestRendered, 1)))
-    let (wasHeld, isThere) = try await results.perform { (connection) throws(JobStoreError) in
-      let results = try connection.transaction([
-        (.lockJob, held), (.lockTask, held), (.publish, held + [digest, .long(result.size)] + usage.parameters),
-        (.findMedianPace, task + [.long(lease.epoch), fewest]),
-        (.liftIsolation, task + [.long(lease.epoch), .long(Int64(policy.isolation))]), (.readyStitch, [job]),
-        (.finishJob, [job]),
-        (.isPublished, task + [.long(lease.epoch), digest]),
-      ])
-      return (!results[2].isEmpty, !results[7].isEmpty)
+    let locks: [Call] = [(.lockJob, held), (.lockTask, held)]
+    let place = task + [.long(lease.epoch)]
+    let disproved = Parameter.text(FailureMessage.disproved(lease.task).withoutNul)
+    let compared: [Call] = policy.comparedShare > 0 ? [(.settle, place + [digest, disproved])] : []
+    let calls: [Call] =
+      [(.publish, held + [digest, .long(result.size)] + usage.parameters)] + compared
+      + [
+        (.findMedianPace, place + [fewest]), (.liftIsolation, place + [.long(Int64(policy.isolation))]),
+        (.readyStitch, [job]), (.finishJob, [job]), (.isPublished, place + [digest]),
+      ]
+    let policy = policy
+    return try await results.perform { (connection) throws(JobStoreError) in
+      guard policy.comparedShare > 0 else {
+        return try connection.transaction(locks + calls).dropFirst(locks.count).outcome
+      }
+      return try connection.transaction { () throws(JobStoreError) in
+        _ = try connection.pipeline(locks)
+        if try connection.compare(lease, held, result, usage, draw: draw, policy) { return .compared }
+        return try connection.pipeline(calls)[...].outcome
+      }
     }
-    return wasHeld ? .published : isThere ? .duplicate : .stale
   }
 
   package func disconnect(_ holder: Holder) async throws(JobStoreError) -> Int {
@@ -56,6 +66,14 @@ extension PostgresJobStore {
       guard var fields = results[1].first else { return 0 }
       return Int(try fields.long())
     }
+  }
+}
+
+extension ArraySlice<Rows> {
+  /// Of the statements from `publish` to `isPublished`.
+  fileprivate var outcome: PublishOutcome {
+    if first?.isEmpty == false { return .published }
+    return last?.isEmpty == false ? .duplicate : .stale
   }
 }
 
@@ -155,24 +173,9 @@ extension Statement {
     WHERE job = (SELECT number FROM sheaf.job WHERE id = $1 AND \(isHeld)) AND ordinal = $2 FOR UPDATE
     """)
 
-  fileprivate static let publish = Statement(
-    "publish",
-    """
-    WITH held AS MATERIALIZED (
-      SELECT job, ordinal, granted_at FROM sheaf.lease
-      WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2 AND epoch = $3 AND worker = $4
-        AND session <= $5
-    ), ended AS (
-      DELETE FROM sheaf.lease USING held WHERE lease.job = held.job AND lease.ordinal = held.ordinal
-    ), published AS (
-      UPDATE sheaf.task SET state = 'done', published_epoch = $3, published_at = sheaf.now(), publisher = $4,
-        result_digest = $6, result_size = $7, took = \(microseconds(since: "held.granted_at"))
-      FROM held WHERE task.job = held.job AND task.ordinal = held.ordinal
-      RETURNING task.job, task.kind, task.work, held.granted_at
-    ), used AS (
-      INSERT INTO sheaf.usage \(usageColumns)
-      SELECT job, ordinal, $3, $4, \(usageParameters(from: 8)) FROM held WHERE $8::bigint IS NOT NULL
-    ), counted AS (
+  /// Counts what the part `published` of a statement has published.
+  static let counted = """
+    counted AS (
       UPDATE sheaf.job SET probes_done = probes_done + (kind = 'probe')::integer,
         measures_done = measures_done + (kind = 'measure')::integer,
         videos_done = videos_done + (kind = 'video')::integer,
@@ -182,11 +185,31 @@ extension Statement {
           ELSE least(rendering_since, published.granted_at) END
       FROM published WHERE job.number = published.job
     )
+    """
+
+  fileprivate static let publish = Statement(
+    "publish",
+    """
+    WITH held AS MATERIALIZED (
+      SELECT job, ordinal, granted_at FROM sheaf.lease
+      WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2 AND epoch = $3 AND worker = $4
+        AND session <= $5 AND \(isBelieved)
+    ), ended AS (
+      DELETE FROM sheaf.lease USING held WHERE lease.job = held.job AND lease.ordinal = held.ordinal
+    ), published AS (
+      UPDATE sheaf.task SET state = 'done', published_epoch = $3, published_at = sheaf.now(), publisher = $4,
+        maker = (SELECT account FROM sheaf.worker WHERE worker.id = $4), result_digest = $6, result_size = $7, took = \(microseconds(since: "held.granted_at"))
+      FROM held WHERE task.job = held.job AND task.ordinal = held.ordinal
+      RETURNING task.job, task.kind, task.work, held.granted_at
+    ), used AS (
+      INSERT INTO sheaf.usage \(usageColumns)
+      SELECT job, ordinal, $3, $4, \(usageParameters(from: 8)) FROM held WHERE $8::bigint IS NOT NULL
+    ), \(counted)
     SELECT pg_catalog.pg_notify('sheaf_change', '') FROM published
     """)
 
   /// After a video task was published: `LeasePolicy.findsMedianPace` and `medianPace`, in SQL.
-  fileprivate static let findMedianPace = Statement(
+  static let findMedianPace = Statement(
     "find-median-pace",
     """
     UPDATE sheaf.job SET median_pace = (

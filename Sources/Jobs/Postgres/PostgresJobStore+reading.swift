@@ -38,7 +38,7 @@ extension PostgresJobStore {
       // One snapshot: a running task has its leases.
       let results = try connection.pipeline([
         (.beginSnapshot, []), (.tasks, [id, .flag(payloads)]), (.leases, [id]), (.attempts, [id]), (.usages, [id]),
-        (.commit, []),
+        (.comparedResults, [id]), (.commit, []),
       ])
       var tasks = try results[1].map { (fields) throws(JobStoreError) in try fields.task(of: job) }
       _ = try results[2].map { (fields) throws(JobStoreError) in
@@ -53,6 +53,11 @@ extension PostgresJobStore {
         if let place = tasks[index].attempts.firstIndex(where: { $0.epoch == epoch }) {
           tasks[index].attempts[place].usage = usage
         }
+      }
+      _ = try results[5].map { (fields) throws(JobStoreError) in
+        let index = try fields.index(in: tasks)
+        tasks[index].compared.append(
+          ComparedResult(epoch: try fields.long(), account: try fields.text(), digest: try fields.digest()))
       }
       return tasks
     }
@@ -113,6 +118,7 @@ extension Fields {
       rendering: try optionalLong().map { .microseconds($0) })
     (job.isPaused, job.heldUntil) = (try flag(), try optionalLong().map { .microseconds($0) })
     job.after = try texts().map { JobID($0) }
+    job.doubt = optionalText()
     let (before, state): (String?, JobState?) = (optionalText(), try optionalNamed("job state"))
     if let before, let state { job.unfinishedBefore = Job.Before(job: JobID(before), state: state) }
     return job
@@ -142,7 +148,7 @@ extension Fields {
       cost: try double(), work: try count(), duration: .microseconds(try long()), memory: try count(),
       epoch: try count(), retriedAt: try count(),
       publishedEpoch: try optionalLong(), publisher: try optionalPublisher(), result: try optionalContent(),
-      isCached: try flag(), isIsolated: try flag())
+      maker: optionalText(), isCached: try flag(), isIsolated: try flag())
   }
 
   private mutating func optionalPublisher() throws(JobStoreError) -> Publisher? {
@@ -196,7 +202,7 @@ extension Statement {
     (extract(epoch FROM sheaf.now() - submitted_at) * 1000000)::bigint,
     (extract(epoch FROM coalesce(ended_at, sheaf.now()) - submitted_at) * 1000000)::bigint,
     (extract(epoch FROM coalesce(ended_at, sheaf.now()) - rendering_since) * 1000000)::bigint,
-    is_paused, \(microseconds("held_until")), after, \(unfinished("id")), \(unfinished("state"))
+    is_paused, \(microseconds("held_until")), after, doubt, \(unfinished("id")), \(unfinished("state"))
     """
   }
 
@@ -310,7 +316,8 @@ extension Statement {
       CASE WHEN task.state = 'ready' AND job.ended_at IS NOT NULL THEN 'waiting' ELSE task.state END,
       CASE WHEN $2 THEN payload ELSE '' END, input_digests, input_sizes, fingerprint, cost, task.work,
       duration, task.memory, epoch, retried_at, published_epoch, publisher, \(name(of: "publisher")), took,
-      \(microseconds("published_at")), result_digest, result_size, is_cached, is_isolated
+      \(microseconds("published_at")), result_digest, result_size, maker, is_cached,
+      is_isolated
     FROM sheaf.job JOIN sheaf.task ON task.job = job.number WHERE job.id = $1 ORDER BY ordinal
     """)
 
@@ -320,6 +327,13 @@ extension Statement {
     SELECT ordinal, epoch, worker, \(name(of: "lease.worker")), session, is_away, is_backup, progress,
       \(microseconds("granted_at")), \(microseconds(since: "granted_at"))
     FROM sheaf.lease WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal, epoch
+    """)
+
+  fileprivate static let comparedResults = Statement(
+    "compared-results",
+    """
+    SELECT ordinal, epoch, account, result_digest FROM sheaf.compared
+    WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal, number
     """)
 
   fileprivate static let attempts = Statement(

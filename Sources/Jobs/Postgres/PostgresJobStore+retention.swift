@@ -58,6 +58,7 @@ extension Statement {
     )
     SELECT result_digest FROM open WHERE result_digest IS NOT NULL
     UNION SELECT unnest(input_digests) FROM open
+    UNION SELECT result_digest FROM sheaf.compared
     UNION SELECT output_digest FROM sheaf.job
       WHERE ended_at IS NOT NULL AND state = 'done' AND NOT is_fetched
         AND ended_at > sheaf.now() - $1 * interval '1 microsecond'

@@ -108,7 +108,7 @@ extension PostgresJobStore {
           .texts(latest.map(\.id.description)), .longs(latest.map(\.session.number)),
           .texts(latest.map(\.name.withoutNul)), .ints(latest.map(\.slots)), .longs(latest.map(\.memory)),
           .texts(latest.map(\.build.withoutNul)), .texts(latest.map(\.coordinator.withoutNul)),
-          .texts(latest.map(\.paused.withoutNul)),
+          .texts(latest.map(\.paused.withoutNul)), .texts(latest.map(\.account.withoutNul)),
         ] + times)
     }
   }
@@ -118,12 +118,16 @@ extension PostgresJobStore {
     let workers = try await results.perform { (connection) throws(JobStoreError) in
       try connection.run(.workers, times)
         .map { (fields) throws(JobStoreError) in
-          WorkerRecord(
+          var worker = WorkerRecord(
             id: WorkerID(try fields.text()), session: SessionID(try fields.long()), name: try fields.text(),
             slots: try fields.int(), memory: try fields.long(), build: try fields.text(),
             coordinator: try fields.text(),
             busy: try fields.int(), paused: try fields.text(), connectedAt: .microseconds(try fields.long()),
             connected: .microseconds(try fields.long()))
+          worker.account = try fields.text()
+          worker.hold = try fields.optionalNamed("hold of a worker")
+          worker.holdReason = try fields.text()
+          return worker
         }
     }
     return workers.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
@@ -147,18 +151,18 @@ extension Statement {
     "register",
     """
     WITH registered AS (
-      INSERT INTO sheaf.worker AS worker (id, session, name, slots, memory, build, coordinator, paused, has_left,
-        registered_at, last_seen)
-      SELECT new.*, false, sheaf.now(), sheaf.now() FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS new
+      INSERT INTO sheaf.worker AS worker (id, session, name, slots, memory, build, coordinator, paused, account,
+        has_left, registered_at, last_seen)
+      SELECT new.*, false, sheaf.now(), sheaf.now() FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9) AS new
       ON CONFLICT (id) DO UPDATE SET session = excluded.session, name = excluded.name, slots = excluded.slots,
-        memory = excluded.memory, build = excluded.build, coordinator = excluded.coordinator, paused = excluded.paused, has_left = false,
-        last_seen = excluded.last_seen,
+        memory = excluded.memory, build = excluded.build, coordinator = excluded.coordinator,
+        paused = excluded.paused, account = excluded.account, has_left = false, last_seen = excluded.last_seen,
         registered_at = CASE
           WHEN worker.session <> excluded.session OR worker.has_left
-            OR worker.last_seen < \(beforeOutage("$10")) - $9 * interval '1 microsecond' THEN excluded.registered_at
+            OR worker.last_seen < \(beforeOutage("$11")) - $10 * interval '1 microsecond' THEN excluded.registered_at
           ELSE worker.registered_at END
         WHERE worker.session <= excluded.session OR worker.has_left
-          OR worker.last_seen < \(beforeOutage("$10")) - $9 * interval '1 microsecond'
+          OR worker.last_seen < \(beforeOutage("$11")) - $10 * interval '1 microsecond'
       RETURNING build
     )
     INSERT INTO sheaf.build AS build (build, last_seen)
@@ -171,7 +175,9 @@ extension Statement {
     """
     SELECT id, session, name, slots, memory, build, coordinator,
       (SELECT count(*)::integer FROM sheaf.lease WHERE lease.worker = worker.id), paused,
-      \(microseconds("registered_at")), (extract(epoch FROM sheaf.now() - registered_at) * 1000000)::bigint
+      \(microseconds("registered_at")), (extract(epoch FROM sheaf.now() - registered_at) * 1000000)::bigint, account,
+      (SELECT hold FROM sheaf.standing WHERE standing.account = worker.account),
+      coalesce((SELECT reason FROM sheaf.standing WHERE standing.account = worker.account), '')
     FROM sheaf.worker WHERE NOT has_left AND last_seen >= \(beforeOutage("$2")) - $1 * interval '1 microsecond'
     """)
 

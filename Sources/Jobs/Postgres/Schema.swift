@@ -15,6 +15,7 @@ enum Schema {
     Migration(version: 4, name: "0004_sound_rows", script: PackageResources._004_sound_rows_sql),
     Migration(version: 5, name: "0005_access", script: PackageResources._005_access_sql),
     Migration(version: 6, name: "0006_scheduling", script: PackageResources._006_scheduling_sql),
+    Migration(version: 7, name: "0007_standing", script: PackageResources._007_standing_sql),
   ]
 
   /// Applies the missing migrations, as one transaction under a lock: of the coordinators that start at once, one does

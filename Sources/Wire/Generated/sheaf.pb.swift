@@ -586,6 +586,22 @@ package nonisolated struct Sheaf_Frame: Sendable {
     set {message = .changeOwner(newValue)}
   }
 
+  package var holdsQuery: Sheaf_HoldsQuery {
+    get {
+      if case .holdsQuery(let v)? = message {return v}
+      return Sheaf_HoldsQuery()
+    }
+    set {message = .holdsQuery(newValue)}
+  }
+
+  package var holdWorker: Sheaf_HoldWorker {
+    get {
+      if case .holdWorker(let v)? = message {return v}
+      return Sheaf_HoldWorker()
+    }
+    set {message = .holdWorker(newValue)}
+  }
+
   /// Coordinator to client.
   package var findMissingReply: Sheaf_FindMissingReply {
     get {
@@ -683,6 +699,14 @@ package nonisolated struct Sheaf_Frame: Sendable {
     set {message = .ownersReply(newValue)}
   }
 
+  package var holdsReply: Sheaf_HoldsReply {
+    get {
+      if case .holdsReply(let v)? = message {return v}
+      return Sheaf_HoldsReply()
+    }
+    set {message = .holdsReply(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_Message: Equatable, Sendable {
@@ -726,6 +750,8 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case setPriority(Sheaf_SetPriority)
     case ownersQuery(Sheaf_OwnersQuery)
     case changeOwner(Sheaf_ChangeOwner)
+    case holdsQuery(Sheaf_HoldsQuery)
+    case holdWorker(Sheaf_HoldWorker)
     /// Coordinator to client.
     case findMissingReply(Sheaf_FindMissingReply)
     case submitReply(Sheaf_SubmitReply)
@@ -739,6 +765,7 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case auditReply(Sheaf_AuditReply)
     case steerReply(Sheaf_SteerReply)
     case ownersReply(Sheaf_OwnersReply)
+    case holdsReply(Sheaf_HoldsReply)
 
   }
 
@@ -1026,6 +1053,9 @@ package nonisolated struct Sheaf_HeartbeatReply: Sendable {
 
   /// Leases that the worker does not hold any more: it ends their tasks and publishes nothing.
   package var cancelled: [Sheaf_Lease] = []
+
+  /// Whether the worker is to end, as after SIGTERM. Only if it holds no lease.
+  package var drain: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1826,6 +1856,12 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._usage = newValue}
   }
 
+  /// Why the film of a job that is done may be wrong; empty if nothing is known against it.
+  package var doubt: String {
+    get {_storage._doubt}
+    set {_uniqueStorage()._doubt = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2126,6 +2162,12 @@ package nonisolated struct Sheaf_TaskStatus: @unchecked Sendable {
   package var boundary: String {
     get {_storage._boundary}
     set {_uniqueStorage()._boundary = newValue}
+  }
+
+  /// The accounts of the workers whose results of it are compared before one of them is used.
+  package var compared: [String] {
+    get {_storage._compared}
+    set {_uniqueStorage()._compared = newValue}
   }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -2549,6 +2591,49 @@ package nonisolated struct Sheaf_OwnersReply: Sendable {
   package init() {}
 }
 
+/// Answered with a holds_reply, as the next.
+package nonisolated struct Sheaf_HoldsQuery: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_HoldWorker: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The account of workers, or their name if one account has it.
+  package var worker: String = String()
+
+  /// `paused`, `draining` or `quarantined`; empty: they are granted tasks again.
+  package var hold: String = String()
+
+  /// For a person.
+  package var reason: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_HoldsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// An array of `WorkerHoldReport`, as JSON: all that are held.
+  package var holds: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 package nonisolated struct Sheaf_WorkersQuery: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -2602,6 +2687,14 @@ package nonisolated struct Sheaf_WorkersReply: Sendable {
     package var hasConnectedAt: Bool {self._connectedAt != nil}
     /// Clears the value of `connectedAt`. Subsequent reads from it will return its default value.
     package mutating func clearConnectedAt() {self._connectedAt = nil}
+
+    /// By what the farm knows it beyond its connection.
+    package var account: String = String()
+
+    /// `paused`, `draining` or `quarantined`: why the farm grants it no tasks; empty if it does. And why, for a person.
+    package var hold: String = String()
+
+    package var holdReason: String = String()
 
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -2683,7 +2776,7 @@ nonisolated extension Sheaf_AttemptEnd: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Frame"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{2}\u{2}checksum\0\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{3}retry_job\0\u{3}delete_job\0\u{1}fetched\0\u{3}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0\u{3}retry_reply\0\u{3}delete_reply\0\u{4}\u{3}create_token\0\u{3}tokens_query\0\u{3}revoke_token\0\u{3}audit_query\0\u{3}pause_job\0\u{3}resume_job\0\u{3}set_priority\0\u{3}owners_query\0\u{3}change_owner\0\u{4}\u{2}tokens_reply\0\u{3}audit_reply\0\u{3}steer_reply\0\u{3}owners_reply\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{2}\u{2}checksum\0\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{3}retry_job\0\u{3}delete_job\0\u{1}fetched\0\u{3}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0\u{3}retry_reply\0\u{3}delete_reply\0\u{4}\u{3}create_token\0\u{3}tokens_query\0\u{3}revoke_token\0\u{3}audit_query\0\u{3}pause_job\0\u{3}resume_job\0\u{3}set_priority\0\u{3}owners_query\0\u{3}change_owner\0\u{4}\u{2}tokens_reply\0\u{3}audit_reply\0\u{3}steer_reply\0\u{3}owners_reply\0\u{4}\u{7}holds_query\0\u{3}hold_worker\0\u{3}holds_reply\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3290,6 +3383,45 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
           self.message = .ownersReply(v)
         }
       }()
+      case 70: try {
+        var v: Sheaf_HoldsQuery?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .holdsQuery(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .holdsQuery(v)
+        }
+      }()
+      case 71: try {
+        var v: Sheaf_HoldWorker?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .holdWorker(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .holdWorker(v)
+        }
+      }()
+      case 72: try {
+        var v: Sheaf_HoldsReply?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .holdsReply(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .holdsReply(v)
+        }
+      }()
       default: break
       }
     }
@@ -3490,6 +3622,18 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
     case .ownersReply?: try {
       guard case .ownersReply(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 63)
+    }()
+    case .holdsQuery?: try {
+      guard case .holdsQuery(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 70)
+    }()
+    case .holdWorker?: try {
+      guard case .holdWorker(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 71)
+    }()
+    case .holdsReply?: try {
+      guard case .holdsReply(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 72)
     }()
     default: break
     }
@@ -3948,7 +4092,7 @@ nonisolated extension Sheaf_Heartbeat.Progress: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Sheaf_HeartbeatReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".HeartbeatReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cancelled\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cancelled\0\u{1}drain\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3957,6 +4101,7 @@ nonisolated extension Sheaf_HeartbeatReply: SwiftProtobuf.Message, SwiftProtobuf
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.cancelled) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.drain) }()
       default: break
       }
     }
@@ -3966,11 +4111,15 @@ nonisolated extension Sheaf_HeartbeatReply: SwiftProtobuf.Message, SwiftProtobuf
     if !self.cancelled.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.cancelled, fieldNumber: 1)
     }
+    if self.drain != false {
+      try visitor.visitSingularBoolField(value: self.drain, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Sheaf_HeartbeatReply, rhs: Sheaf_HeartbeatReply) -> Bool {
     if lhs.cancelled != rhs.cancelled {return false}
+    if lhs.drain != rhs.drain {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4915,7 +5064,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{1}owner\0\u{1}paused\0\u{3}hold_until\0\u{1}after\0\u{c}\u{3}\u{1}\u{c} \u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{1}owner\0\u{1}paused\0\u{3}hold_until\0\u{1}after\0\u{1}doubt\0\u{c}\u{3}\u{1}\u{c} \u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -4956,6 +5105,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _endedAt: Int64? = nil
     var _renderingSince: Int64? = nil
     var _usage: [Sheaf_WorkerUsage] = []
+    var _doubt: String = String()
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -5004,6 +5154,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _endedAt = source._endedAt
       _renderingSince = source._renderingSince
       _usage = source._usage
+      _doubt = source._doubt
     }
   }
 
@@ -5060,6 +5211,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 53: try { try decoder.decodeSingularBoolField(value: &_storage._paused) }()
         case 54: try { try decoder.decodeSingularInt64Field(value: &_storage._holdUntil) }()
         case 55: try { try decoder.decodeRepeatedStringField(value: &_storage._after) }()
+        case 56: try { try decoder.decodeSingularStringField(value: &_storage._doubt) }()
         default: break
         }
       }
@@ -5186,6 +5338,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._after.isEmpty {
         try visitor.visitRepeatedStringField(value: _storage._after, fieldNumber: 55)
       }
+      if !_storage._doubt.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._doubt, fieldNumber: 56)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -5233,6 +5388,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._endedAt != rhs_storage._endedAt {return false}
         if _storage._renderingSince != rhs_storage._renderingSince {return false}
         if _storage._usage != rhs_storage._usage {return false}
+        if _storage._doubt != rhs_storage._doubt {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -5530,7 +5686,7 @@ nonisolated extension Sheaf_MediaDamage.Place: SwiftProtobuf.Message, SwiftProto
 
 nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".TaskStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{2}\u{2}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{2}\u{3}cached\0\u{3}backup_worker\0\u{1}state\0\u{3}ended_attempts\0\u{1}label\0\u{3}worker_name\0\u{3}backup_worker_name\0\u{3}ran_milliseconds\0\u{4}\u{c}granted_at\0\u{3}ended_at\0\u{1}usage\0\u{1}boundary\0\u{c}\u{3}\u{1}\u{c}\u{9}\u{1}\u{c}\u{a}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{2}\u{2}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{2}\u{3}cached\0\u{3}backup_worker\0\u{1}state\0\u{3}ended_attempts\0\u{1}label\0\u{3}worker_name\0\u{3}backup_worker_name\0\u{3}ran_milliseconds\0\u{4}\u{c}granted_at\0\u{3}ended_at\0\u{1}usage\0\u{1}boundary\0\u{1}compared\0\u{c}\u{3}\u{1}\u{c}\u{9}\u{1}\u{c}\u{a}\u{1}")
 
   fileprivate class _StorageClass {
     var _task: String = String()
@@ -5552,6 +5708,7 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _endedAt: Int64? = nil
     var _usage: Sheaf_AttemptUsage? = nil
     var _boundary: String = String()
+    var _compared: [String] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -5581,6 +5738,7 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
       _endedAt = source._endedAt
       _usage = source._usage
       _boundary = source._boundary
+      _compared = source._compared
     }
   }
 
@@ -5618,6 +5776,7 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 31: try { try decoder.decodeSingularInt64Field(value: &_storage._endedAt) }()
         case 32: try { try decoder.decodeSingularMessageField(value: &_storage._usage) }()
         case 33: try { try decoder.decodeSingularStringField(value: &_storage._boundary) }()
+        case 34: try { try decoder.decodeRepeatedStringField(value: &_storage._compared) }()
         default: break
         }
       }
@@ -5687,6 +5846,9 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
       if !_storage._boundary.isEmpty {
         try visitor.visitSingularStringField(value: _storage._boundary, fieldNumber: 33)
       }
+      if !_storage._compared.isEmpty {
+        try visitor.visitRepeatedStringField(value: _storage._compared, fieldNumber: 34)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -5715,6 +5877,7 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
         if _storage._endedAt != rhs_storage._endedAt {return false}
         if _storage._usage != rhs_storage._usage {return false}
         if _storage._boundary != rhs_storage._boundary {return false}
+        if _storage._compared != rhs_storage._compared {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -6530,6 +6693,95 @@ nonisolated extension Sheaf_OwnersReply: SwiftProtobuf.Message, SwiftProtobuf._M
   }
 }
 
+nonisolated extension Sheaf_HoldsQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".HoldsQuery"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap()
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_HoldsQuery, rhs: Sheaf_HoldsQuery) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_HoldWorker: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".HoldWorker"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}worker\0\u{1}hold\0\u{1}reason\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.worker) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.hold) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.reason) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.worker.isEmpty {
+      try visitor.visitSingularStringField(value: self.worker, fieldNumber: 1)
+    }
+    if !self.hold.isEmpty {
+      try visitor.visitSingularStringField(value: self.hold, fieldNumber: 2)
+    }
+    if !self.reason.isEmpty {
+      try visitor.visitSingularStringField(value: self.reason, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_HoldWorker, rhs: Sheaf_HoldWorker) -> Bool {
+    if lhs.worker != rhs.worker {return false}
+    if lhs.hold != rhs.hold {return false}
+    if lhs.reason != rhs.reason {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_HoldsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".HoldsReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}holds\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.holds) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.holds.isEmpty {
+      try visitor.visitSingularBytesField(value: self.holds, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_HoldsReply, rhs: Sheaf_HoldsReply) -> Bool {
+    if lhs.holds != rhs.holds {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Sheaf_WorkersQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".WorkersQuery"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap()
@@ -6581,7 +6833,7 @@ nonisolated extension Sheaf_WorkersReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Sheaf_WorkersReply.protoMessageName + ".Worker"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}id\0\u{1}slots\0\u{1}busy\0\u{1}build\0\u{3}connected_milliseconds\0\u{1}coordinator\0\u{1}paused\0\u{3}task_memory\0\u{4}\u{b}connected_at\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}id\0\u{1}slots\0\u{1}busy\0\u{1}build\0\u{3}connected_milliseconds\0\u{1}coordinator\0\u{1}paused\0\u{3}task_memory\0\u{4}\u{b}connected_at\0\u{1}account\0\u{1}hold\0\u{3}hold_reason\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -6599,6 +6851,9 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
       case 8: try { try decoder.decodeSingularStringField(value: &self.paused) }()
       case 9: try { try decoder.decodeSingularUInt64Field(value: &self.taskMemory) }()
       case 20: try { try decoder.decodeSingularInt64Field(value: &self._connectedAt) }()
+      case 21: try { try decoder.decodeSingularStringField(value: &self.account) }()
+      case 22: try { try decoder.decodeSingularStringField(value: &self.hold) }()
+      case 23: try { try decoder.decodeSingularStringField(value: &self.holdReason) }()
       default: break
       }
     }
@@ -6639,6 +6894,15 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
     try { if let v = self._connectedAt {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 20)
     } }()
+    if !self.account.isEmpty {
+      try visitor.visitSingularStringField(value: self.account, fieldNumber: 21)
+    }
+    if !self.hold.isEmpty {
+      try visitor.visitSingularStringField(value: self.hold, fieldNumber: 22)
+    }
+    if !self.holdReason.isEmpty {
+      try visitor.visitSingularStringField(value: self.holdReason, fieldNumber: 23)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -6653,6 +6917,9 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
     if lhs.paused != rhs.paused {return false}
     if lhs.taskMemory != rhs.taskMemory {return false}
     if lhs._connectedAt != rhs._connectedAt {return false}
+    if lhs.account != rhs.account {return false}
+    if lhs.hold != rhs.hold {return false}
+    if lhs.holdReason != rhs.holdReason {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

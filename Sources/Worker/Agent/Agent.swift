@@ -213,8 +213,8 @@ struct Agent: Sendable {
       guard let coordinator else { return }
       await executor.upload(run, over: coordinator.exchange)
     case .discard(let run): await executor.discard(run)
-    case .reportIdleness:
-      logger.info("ending: no task for as long as --exit-when-idle says")
+    case .reportEnd(let reason):
+      logger.notice("ending", metadata: ["reason": "\(reason.rawValue)"])
       settings.service?.isStopping()
     case .sendHeartbeat, .sendPublish, .sendFailure, .leave: break
     }

@@ -57,7 +57,8 @@ enum AgentEvent: Sendable, Hashable {
   /// The last bytes of the coordinator came at this time.
   case heard(at: Duration)
   case granted(TaskGrant)
-  case heartbeatAnswered(cancelled: [Lease])
+  /// - `drains`: Whether the worker is to end.
+  case heartbeatAnswered(cancelled: [Lease], drains: Bool = false)
   case publishAnswered(Lease, PublishAnswer)
   case failureAnswered(Lease)
 
@@ -127,8 +128,14 @@ enum AgentEffect: Sendable, Hashable {
   case upload(RunID)
   /// Release what the run holds, its result included.
   case discard(RunID)
-  /// Log that the worker ends because it has had no task.
-  case reportIdleness
+  /// Log why the worker ends by itself.
+  case reportEnd(EndReason)
   /// End the agent: nothing is left to do.
   case leave
+}
+
+/// Why a worker ends by itself.
+enum EndReason: String, Sendable, Hashable {
+  case idle = "no task for as long as --exit-when-idle says"
+  case drained = "the farm's operator has it drained"
 }

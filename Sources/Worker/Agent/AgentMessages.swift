@@ -13,7 +13,8 @@ extension AgentEvent {
     switch message {
     case .grant(let grant): self = .granted(try TaskGrant(grant))
     case .heartbeatReply(let reply):
-      self = .heartbeatAnswered(cancelled: try reply.cancelled.map { lease throws(WireError) in try Lease(lease) })
+      self = .heartbeatAnswered(
+        cancelled: try reply.cancelled.map { lease throws(WireError) in try Lease(lease) }, drains: reply.drain)
     case .publishReply(let reply):
       let outcome: PublishAnswer
       switch reply.outcome {
@@ -66,7 +67,7 @@ extension AgentEffect {
           if let digest = failure.damagedInput { $0.damagedInput = Data(digest.bytes) }
           if let usage = failure.usage { $0.usage = usage.message }
         })
-    case .disconnect, .start, .kill, .upload, .discard, .reportIdleness, .leave: nil
+    case .disconnect, .start, .kill, .upload, .discard, .reportEnd, .leave: nil
     }
   }
 }

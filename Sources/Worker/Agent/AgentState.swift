@@ -117,9 +117,11 @@ struct AgentState: Sendable {
     case .granted(let grant):
       connection?.lastHeard = now
       return take(grant, at: now)
-    case .heartbeatAnswered(let cancelled):
+    case .heartbeatAnswered(let cancelled, let drains):
       connection?.lastHeard = now
-      return cancelled.flatMap { cancel($0, at: now) }
+      let effects = cancelled.flatMap { cancel($0, at: now) }
+      guard drains, departure == nil else { return effects }
+      return effects + [.reportEnd(.drained)] + drain(at: now)
     case .publishAnswered(let lease, let outcome):
       connection?.lastHeard = now
       return conclude(lease, outcome, at: now)
@@ -410,7 +412,7 @@ struct AgentState: Sendable {
   private mutating func endIdle(at now: Duration) -> [AgentEffect] {
     idleness.update(hasTasks: !runs.isEmpty, at: now)
     guard departure == nil, let end = idleness.end, now >= end else { return [] }
-    return [.reportIdleness] + drain(at: now)
+    return [.reportEnd(.idle)] + drain(at: now)
   }
 
   /// Ends the agent if it is to leave and has nothing left to wait for.

@@ -32,7 +32,7 @@ struct TaskLog {
     switch event {
     case .publishAnswered(let lease, .published): end(lease, "task done", at: now)
     case .publishAnswered(let lease, .stale): end(lease, "task done, but another worker was faster", at: now)
-    case .heartbeatAnswered(let cancelled):
+    case .heartbeatAnswered(let cancelled, _):
       for lease in cancelled { end(lease, "task cancelled by the coordinator", at: now) }
     default: break
     }

@@ -1,4 +1,5 @@
 import CompositionModel
+import ContentStorage
 import Digest
 import EditDocument
 import FarmAPI
@@ -177,7 +178,7 @@ struct MutantPlanning {
           let text = try change(Self.measurement(of: task))
           return try Measurements.decode(Data(text.utf8))
         },
-        result: { measured[$0] == nil ? nil : Content(digest: $0, size: 1) })
+        result: { measured[$0] == nil ? nil : KnownResult(Content(digest: $0, size: 1)) })
     }
     var planned = try plan()
     if planned.isMeasuring {

@@ -20,7 +20,7 @@ enum Operation: Sendable {
   case markFetched(JobID)
   case claim(build: String, [Holder])
   case renew([Renewal])
-  case publish(Lease, Holder, Content, AttemptUsage?)
+  case publish(Lease, Holder, Content, AttemptUsage?, draw: Double)
   case failLease(Lease, Holder, TaskFailure)
   case disconnect(Holder)
   case expire
@@ -42,6 +42,9 @@ enum Operation: Sendable {
   case resume(JobID)
   case setPriority(JobID, Int32)
   case changeOwner(String, OwnerChange)
+  case acceptUnchecked
+  case setHold(WorkerHold?, String, String)
+  case purge
   case advance(Duration)
 
   func run(on farm: Farm) async throws -> Outcome {
@@ -77,8 +80,9 @@ enum Operation: Sendable {
         return .plain("fetched")
       case .claim(let build, let slots): return .granted(try await farm.store.claim(build: build, slots: slots))
       case .renew(let renewals): return .notRenewed(try await farm.store.renew(renewals))
-      case .publish(let lease, let holder, let result, let usage):
-        return .plain("\(try await farm.store.publish(lease, holder: holder, result: result, usage: usage))")
+      case .publish(let lease, let holder, let result, let usage, let draw):
+        let outcome = try await farm.store.publish(lease, holder: holder, result: result, usage: usage, draw: draw)
+        return .plain("\(outcome)")
       case .failLease(let lease, let holder, let failure):
         return .plain("failed task \(try await farm.store.fail(lease, holder: holder, failure: failure))")
       case .disconnect(let holder):
@@ -132,6 +136,14 @@ enum Operation: Sendable {
       case .changeOwner(let owner, let change):
         try await farm.store.change(owner, change)
         return .plain("changed owner")
+      case .acceptUnchecked:
+        let accepted = try await farm.store.acceptUnchecked()
+        return .plain("accepted unchecked \(!accepted.isEmpty): \(accepted)")
+      case .setHold(let hold, let account, let reason):
+        return .plain("set hold \(try await farm.store.setHold(hold, of: account, reason: reason))")
+      case .purge:
+        let purge = try await farm.store.purge()
+        return .plain("purged \(!purge.replanned.isEmpty) \(!purge.doubted.isEmpty): \(purge)")
       case .advance: break
       }
     } catch {
@@ -181,6 +193,7 @@ struct Visible: Equatable {
   var webhooks: [Webhook]
   var deliveries: [Delivery]
   var owners: [Owner]
+  var standings: [WorkerStanding]
   var tokens: [AccessToken]
   /// Those of `tokens`, and of one that is not there, that are not valid.
   var invalidTokens: [AccessTokenID]
@@ -248,6 +261,7 @@ struct Visible: Equatable {
       deliveries += some.inOrder.map(\.comparable)
     }
     owners = try await store.owners()
+    standings = try await store.standings()
     tokens = try await store.accessTokens()
     invalidTokens = try await store.invalid(tokens.map(\.id) + [AccessTokenID("tok_9")])
     for token in tokens {
@@ -339,6 +353,7 @@ struct Visible: Equatable {
     for (left, right) in zip(events, other.events) where left != right { return "\(left)\n\(right)" }
     for (left, right) in zip(deliveries, other.deliveries) where left != right { return "\(left)\n\(right)" }
     if webhooks != other.webhooks { return "\(webhooks)\n\(other.webhooks)" }
+    if standings != other.standings { return "\(standings)\n\(other.standings)" }
     if owners != other.owners { return "\(owners)\n\(other.owners)" }
     if tokens != other.tokens { return "\(tokens)\n\(other.tokens)" }
     if audit != other.audit { return "\(audit)\n\(other.audit)" }
@@ -358,7 +373,7 @@ extension JournalEvent {
 
   /// What is equal in this is equal in every respect, or was recorded at different times.
   fileprivate var order: [String] {
-    [kind.rawValue, "\(job, default: "")/\(ordinal ?? -1)/\(epoch ?? 0)", "\(worker, default: "")"]
+    [kind.rawValue, "\(job, default: "")/\(ordinal ?? -1)/\(epoch ?? 0)", "\(worker, default: "")", name ?? "", message ?? ""]
   }
 }
 

@@ -9,6 +9,7 @@ struct TraceMaker {
   private var usages: SeededRandom
   private var accesses: SeededRandom
   private var steering: SeededRandom
+  private var standing: SeededRandom
   private var submitted = 0
   private var leases: [Lease] = []
   private let workers: [(id: WorkerID, build: String)] = [
@@ -20,11 +21,13 @@ struct TraceMaker {
     usages = SeededRandom(seed: ~seed)
     accesses = SeededRandom(seed: seed &* 3)
     steering = SeededRandom(seed: seed &* 5)
+    standing = SeededRandom(seed: seed &* 7)
   }
 
   mutating func next(_ state: Visible) -> Operation {
     if accesses.chance(5) { return access() }
     if steering.chance(7) { return steer(state) }
+    if standing.chance(10) { return judge(state) }
     let open = state.jobs.filter { !$0.state.hasEnded }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<8 where open.count < 4 && submitted < 14: return submit(state)
@@ -88,6 +91,20 @@ struct TraceMaker {
       return .changeOwner((steering.pick(Self.owners) ?? nil) ?? "", change)
     }
   }
+
+  private mutating func judge(_ state: Visible) -> Operation {
+    let account = standing.pick(accounts) ?? ""
+    switch Int.random(in: 0..<12, using: &standing) {
+    case 0, 1, 2: return .purge
+    case 3, 4, 5: return .acceptUnchecked
+    case 6: return .setHold(standing.pick(WorkerHold.allCases), account, "by hand\0")
+    case 7: return .setHold(nil, standing.chance(10) ? "" : account, "")
+    // More often, so that jobs come to their ends.
+    default: return .setHold(nil, standing.pick(state.standings.filter { $0.hold != nil }.map(\.account)) ?? account, "")
+    }
+  }
+
+  private let accounts = ["host 1", "anna", "bert", "carl\0"]
 
   private mutating func planning(_ state: Visible) -> Operation {
     let job = random.pick(state.toPlan) ?? anyJob(state)
@@ -214,7 +231,8 @@ struct TraceMaker {
 
   private mutating func publish(_ state: Visible) -> Operation {
     let lease = anyLease(state)
-    return .publish(lease, holder(of: lease, in: state), content(Int.random(in: 1...3, using: &random)), usage())
+    return .publish(lease, holder(of: lease, in: state), content(Int.random(in: 1...3, using: &random)), usage(),
+      draw: Double.random(in: 0..<1, using: &standing))
   }
 
   private mutating func usage() -> AttemptUsage? {
@@ -258,7 +276,9 @@ struct TraceMaker {
           slots: Int32.random(in: 0...8, using: &random),
           memory: random.chance(40) ? .max : Int64.random(in: 0...5, using: &random),
           build: random.chance(95) ? worker.build : "b3",
-          coordinator: "c1", paused: random.chance(10) ? "full\0" : "")
+          coordinator: "c1",
+          account: standing.chance(1) ? "" : standing.chance(80) ? worker.id.description : standing.pick(accounts),
+          paused: random.chance(10) ? "full\0" : "")
       })
   }
 

@@ -1,0 +1,177 @@
+import Digest
+import FarmModel
+
+// Whether workers are believed. `WorkerControl` specifies each operation.
+
+struct StandingRecord: Sendable {
+  var confirmed: Int64 = 0
+  var hold: WorkerHold?
+  var reason = ""
+  var heldAt: Duration?
+  /// Whether nothing is left of its results, as far as they can be made again.
+  var isPurged = true
+}
+
+/// A result that is compared before it is used, with what is recorded of it if it is.
+struct ComparedRecord: Sendable {
+  var epoch: Int64
+  var worker: WorkerID
+  var account: String
+  var result: Content
+  var grantedAt: Duration
+  var publishedAt: Duration
+  var took: Duration
+}
+
+extension FarmState {
+  /// The account of a worker. Nil: it was never registered, or not for long.
+  func account(of worker: WorkerID) -> String? {
+    let index = workers.partitioningIndex { $0.record.id >= worker }
+    guard index < workers.count, workers[index].record.id == worker else { return nil }
+    return workers[index].record.account
+  }
+
+  func hold(of worker: WorkerID) -> WorkerHold? { account(of: worker).flatMap { standings[$0]?.hold } }
+
+  /// Whether a worker's account has made a result of a task that is compared.
+  func hasMade(_ place: Place, _ worker: WorkerID) -> Bool {
+    let compared = self[place].compared
+    return !compared.isEmpty && compared.contains { $0.account == account(of: worker) }
+  }
+
+  /// Whether a result must be compared before it is used.
+  /// - Parameter draw: From 0 to 1, exclusive.
+  func mustCompare(_ place: Place, _ result: Content, by account: String, draw: Double, now: Duration) -> Bool {
+    let record = self[place]
+    guard policy.comparedShare > 0, record.task.kind.isCompared else { return false }
+    guard record.compared.isEmpty else {
+      return !record.compared.contains { $0.account != account && $0.result.digest == result.digest }
+    }
+    let waiting = jobs.reduce(Int64(0)) { count, job in
+      count + job.tasks.reduce(0) { $0 + Int64($1.compared.count { $0.account == account }) }
+    }
+    let known = (standings[account]?.confirmed ?? 0) + waiting
+    guard draw < policy.comparedShare || known < policy.firstCompared else { return false }
+    return couldMake(place, except: [account], now: now)
+  }
+
+  /// Whether a connected worker of another account could make a task's result.
+  private func couldMake(_ place: Place, except accounts: Set<String>, now: Duration) -> Bool {
+    let build = jobs[place.number].job.build
+    return workers.contains { entry in
+      isPresent(entry, now: now) && entry.record.build == build && !accounts.contains(entry.record.account)
+        && standings[entry.record.account]?.hold == nil && entry.record.memory >= self[place].task.memory
+    }
+  }
+
+  /// Keeps the result of a lease until it is compared with another one.
+  mutating func compare(_ lease: LeaseRecord, _ account: String, _ result: Content, now: Duration) {
+    let place = lease.place
+    leases.removeAll { $0.place == place && $0.epoch == lease.epoch }
+    if !self[place].compared.contains(where: { $0.account == account }) {
+      self[place].compared.append(
+        ComparedRecord(
+          epoch: lease.epoch, worker: lease.holder.worker, account: account, result: result, grantedAt: lease.grantedAt,
+          publishedAt: now, took: now - lease.grantedAt))
+      recordCompared(lease, now: now)
+    }
+    let count = self[place].compared.count
+    if count >= LeasePolicy.mostCompared {
+      let task = self[place].task
+      leases.removeSubrange(leases(at: place))
+      self[place].task.state = .failed
+      let message = "\(task.kind.rawValue) task \(task.id) failed for good: \(FailureMessage.different(count))"
+      let failure = JobFailure(reason: .task, message: message, task: task.id.ordinal)
+      end(place.number, as: .failed, failure: failure, now: now)
+    } else if let other = leases(at: place).first {
+      leases[other].isBackup = false
+      changeCount += 1
+    } else {
+      makeReady(place)
+    }
+  }
+
+  /// A task has a result: those who have made the same one are confirmed, and the others are quarantined.
+  mutating func settle(_ place: Place, now: Duration) {
+    let (task, compared) = (self[place].task, self[place].compared)
+    self[place].compared = []
+    let same = Set(compared.filter { $0.result.digest == task.result?.digest }.map(\.account))
+    guard !same.isEmpty else { return }
+    for account in same.union([task.maker].compactMap(\.self)) { standings[account, default: .init()].confirmed += 1 }
+    for account in Set(compared.map(\.account)).subtracting(same).sorted() where account != task.maker {
+      _ = setHold(.quarantined, of: account, reason: FailureMessage.disproved(task.id), now: now)
+    }
+  }
+
+  package mutating func acceptUnchecked(now: Duration) -> [UncheckedResult] {
+    var accepted: [UncheckedResult] = []
+    for number in active.sorted() {
+      for ordinal in jobs[number].ready.sorted() {
+        let place = Place(number: number, ordinal: ordinal)
+        let compared = self[place].compared
+        guard let first = compared.first, Set(compared.map(\.result.digest)).count == 1,
+          !couldMake(place, except: Set(compared.map(\.account)), now: now)
+        else { continue }
+        jobs[number].ready.removeAll { $0 == ordinal }
+        self[place].compared = []
+        finish(place, first, now: now)
+        accepted.append(UncheckedResult(task: self[place].task.id, result: first.result, account: first.account))
+      }
+    }
+    return accepted
+  }
+
+  package func workerStandings() -> [WorkerStanding] {
+    standings.sorted { Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8)) }.map { account, record in
+      WorkerStanding(
+        account: account, confirmed: record.confirmed, hold: record.hold, reason: record.reason, heldAt: record.heldAt)
+    }
+  }
+
+  package mutating func setHold(
+    _ hold: WorkerHold?, of account: String, reason: String, now: Duration
+  ) -> Bool {
+    let (account, reason) = (account.withoutNul, hold == nil ? "" : reason.withoutNul)
+    var record = standings[account] ?? StandingRecord()
+    guard record.hold != hold || record.reason != reason else { return false }
+    if hold == .quarantined {
+      record.confirmed = 0
+      record.isPurged = false
+    }
+    (record.hold, record.reason, record.heldAt) = (hold, reason, hold == nil ? nil : now)
+    standings[account] = record
+    changeCount += 1
+    recordHold(hold, of: account, reason, now: now)
+    return true
+  }
+
+  package mutating func purge(now: Duration) -> Purge {
+    var purge = Purge()
+    let accounts = Set(standings.filter { $0.value.hold == .quarantined && !$0.value.isPurged }.keys)
+    guard !accounts.isEmpty else { return purge }
+    for lease in leases where account(of: lease.holder.worker).map(accounts.contains) ?? false {
+      end(lease, with: TaskFailure(end: .released, message: FailureMessage.quarantined), now: now)
+    }
+    for number in jobs.indices where !jobs[number].isDeleted {
+      for ordinal in jobs[number].tasks.indices {
+        jobs[number].tasks[ordinal].compared.removeAll { accounts.contains($0.account) }
+      }
+      let tainted = jobs[number].tasks.map(\.task).filter { $0.state == .done && accounts.contains($0.maker ?? "") }
+      guard let maker = tainted.compactMap(\.maker).min(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+      else { continue }
+      let job = jobs[number].job
+      if job.state == .done {
+        let doubt = FailureMessage.doubted(maker)
+        if jobs[number].job.doubt != doubt { record(.jobDoubted, ofJob: number, message: doubt, now: now) }
+        jobs[number].job.doubt = doubt
+        purge.doubted.append(job.id)
+      } else if !job.state.hasEnded {
+        if job.state.isBound { _ = replan(job.id, reason: FailureMessage.replanned(maker), now: now) }
+        _ = reprobe(job.id, tasks: tainted.filter { $0.kind == .probe }.map(\.id.ordinal))
+        purge.replanned.append(job.id)
+      }
+    }
+    for account in accounts { standings[account]?.isPurged = true }
+    return purge
+  }
+}

@@ -1,0 +1,106 @@
+package import Digest
+package import FarmModel
+
+/// Why the workers of an account are granted nothing, until somebody lifts it.
+package enum WorkerHold: String, Sendable, Hashable, CaseIterable {
+  /// What they execute goes on.
+  case paused
+  /// What they execute goes on, and they end after it.
+  case draining
+  /// Nothing of theirs is accepted any more, and what they have made is made again.
+  case quarantined
+}
+
+/// What a farm knows of the workers of an account, beyond their connections.
+package struct WorkerStanding: Sendable, Hashable {
+  /// `WorkerRecord.account`.
+  package var account: String
+  /// How many of their results another account's worker has made too, and they were the same.
+  package var confirmed: Int64
+  package var hold: WorkerHold?
+  /// For a person: why they are held; empty if they are not.
+  package var reason: String
+  /// Since when they are held, since 1970.
+  package var heldAt: Duration?
+}
+
+/// A result of a task that is compared with another worker's before it is used.
+package struct ComparedResult: Sendable, Hashable {
+  package var epoch: Int64
+  package var account: String
+  package var digest: SHA256Digest
+}
+
+/// A result that is used although no other worker has made it, because there is none that could.
+package struct UncheckedResult: Sendable, Hashable {
+  package var task: TaskID
+  package var result: Content
+  package var account: String
+}
+
+/// What has become of the results of accounts that are quarantined.
+package struct Purge: Sendable, Hashable {
+  /// Jobs that are planned again, without those results. In the order of their submission.
+  package var replanned: [JobID] = []
+  /// Jobs that are done, and whose films were made with some of them. In the order of their submission.
+  package var doubted: [JobID] = []
+
+  package init() {}
+}
+
+/// Whether workers are believed. Part of a `JobStore`.
+///
+/// A result of a `video`, `audio` or `stitch` task is compared before it is used if another account's worker could make
+/// it too, and if it is one of the first `LeasePolicy.firstCompared` of its account or was drawn for
+/// `LeasePolicy.comparedShare`. The task is then `ready` for the workers of other accounts until two accounts have made
+/// the same result, which is the task's; an account that has made another one is quarantined. With
+/// `LeasePolicy.mostCompared` results of which no two are the same the task and the job fail.
+package protocol WorkerControl: Sendable {
+  /// Publishes the first result of tasks that are ready to be compared, whose results do not differ, and of which no
+  /// connected worker could make another one. To be called once a second.
+  func acceptUnchecked() async throws(JobStoreError) -> [UncheckedResult]
+
+  /// The accounts that have confirmed results or are held, in their order as bytes.
+  func standings() async throws(JobStoreError) -> [WorkerStanding]
+
+  /// Holds the workers of an account, or lifts that. An account is new again after it was quarantined.
+  ///
+  /// - Parameters:
+  ///   - hold: Nil: they are granted tasks again.
+  ///   - reason: For a person.
+  /// - Returns: Whether this changed anything.
+  func setHold(_ hold: WorkerHold?, of account: String, reason: String) async throws(JobStoreError) -> Bool
+
+  /// Ends the leases of the workers of quarantined accounts, turns their results in jobs that have not ended to none,
+  /// for which a job is planned again or probed again, and records with jobs that are done that they have some. What was
+  /// done for an account once is not done again. To be called once a second, and whenever one is quarantined.
+  func purge() async throws(JobStoreError) -> Purge
+}
+
+extension WorkerRecord {
+  /// The longest account, in bytes.
+  static let longestAccount = 384
+}
+
+extension TaskKind {
+  /// Whether results of such tasks are compared.
+  var isCompared: Bool { self == .video || self == .audio || self == .stitch }
+}
+
+extension FailureMessage {
+  static let quarantined = "the worker is quarantined"
+
+  static func different(_ count: Int) -> String {
+    "\(count) workers have made \(count) different results of it, so none of them is used"
+  }
+
+  static func disproved(_ task: TaskID) -> String {
+    "its result of task \(task) differs from that of two other workers"
+  }
+
+  static func replanned(_ account: String) -> String { "results of worker \(account), which is quarantined" }
+
+  static func doubted(_ account: String) -> String {
+    "it was made with results of worker \(account), which is quarantined; \"sheaf retry\" makes it again"
+  }
+}
