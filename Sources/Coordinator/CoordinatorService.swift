@@ -120,7 +120,8 @@ package actor CoordinatorService {
         logger: logger),
       changes: changes, storage: storage, ends: ends, memory: memory, availability: availability)
     housekeeping = Housekeeping(
-      store: store, claims: claims, workers: workers, reports: reports, standings: standings, facts: facts, ends: ends, storage: storage,
+      store: store, claims: claims, workers: workers, reports: reports, standings: standings, facts: facts, ends: ends,
+      storage: storage,
       memory: memory, availability: availability, changes: changes, events: events,
       counts: counts)
     retention = Retention(

@@ -210,7 +210,7 @@ package struct FarmService: Sendable {
     guard request.reason.utf8.count <= 256 else { throw FarmError(.invalid, "a reason has at most 256 bytes") }
     let hold = try request.hold.map { name throws(FarmError) in
       guard let hold = WorkerHold(rawValue: name) else {
-        let names = WorkerHold.allCases.map(\.rawValue).joined(separator: ", ")
+        let names = (WorkerHold.allCases.map(\.rawValue) + ["none"]).joined(separator: ", ")
         throw FarmError(.invalid, "a worker's hold is one of \(names), not \"\(name.prefix(64))\"")
       }
       return hold

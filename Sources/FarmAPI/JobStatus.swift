@@ -246,7 +246,8 @@ package struct WorkerStatus: Sendable, Hashable, Codable {
   package var taskMemory: Int64?
   /// Why it takes no tasks for now. Nil: it takes some.
   package var paused: String?
-  /// By what the farm knows it beyond its connection: its name, behind the owner of its token and a slash if it has one.
+  /// By what the farm knows it beyond its connection: its name, behind the owner of its token and a slash if it has
+  /// one.
   package var account = ""
   /// Why the farm grants it none, as in `WorkerHoldReport`. Nil: it does.
   package var hold: String?

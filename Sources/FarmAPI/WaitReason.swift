@@ -32,6 +32,8 @@ package enum WaitReason: String, Sendable, Hashable, Codable, CaseIterable {
   case after
   /// Its owner has as many running tasks as it may have.
   case quota
+  /// A result of one of its tasks waits to be compared with another worker's.
+  case comparison
   /// One that this version does not know.
   case other
 

@@ -1,5 +1,5 @@
-/// An account whose workers are granted nothing, until somebody lifts it. Its JSON is stable: keys may be added, but are
-/// never changed.
+/// An account whose workers are granted nothing, until somebody lifts it. Its JSON is stable: keys may be added, but
+/// are never changed.
 package struct WorkerHoldReport: Sendable, Hashable, Codable {
   /// The hold of workers that are not believed.
   package static let quarantined = "quarantined"

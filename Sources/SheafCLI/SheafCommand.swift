@@ -24,7 +24,8 @@ struct SheafCommand: AsyncParsableCommand {
       FarmCommand.self, ServeCommand.self,
       SubmitCommand.self,
       StatusCommand.self, LogCommand.self, TopCommand.self,
-      WorkersCommand.self, WorkerGroupCommand.self, FetchCommand.self, RetryCommand.self, CancelCommand.self, DeleteCommand.self,
+      WorkersCommand.self, WorkerGroupCommand.self, FetchCommand.self, RetryCommand.self, CancelCommand.self,
+      DeleteCommand.self,
       PauseCommand.self, ResumeCommand.self, PriorityCommand.self, OwnersCommand.self, TokenCommand.self,
       AuditCommand.self,
     ])

@@ -19,7 +19,7 @@ struct StatusCommand: AsyncParsableCommand {
       renderingSince (RFC 3339, UTC), submittedSecondsAgo, elapsedSeconds, renderingSeconds (from the first task of \
       the film to the end), waitsFor, waitReason (noWorker, noStore, noBuild, storage, away, plan, compositors, \
       memory, paused, noSlot, probing, grant, pausedJob, \
-      held, after, quota), owner, isPaused, holdUntil, after, notices, error, problems (pointer, message), output (digest, bytes), \
+      held, after, quota, comparison), owner, isPaused, holdUntil, after, doubt (why a film may be wrong), notices, error, problems (pointer, message), output (digest, bytes), \
       warnings (pointer, message), losses (what, where, track, why), damage (of a film that is done: path, track, \
       type, count, places: sourceSeconds, filmSeconds), outputs (of a document with several: file, container, video: \
       codec, width, height, bitRate, quality, audio: codec, sampleRate, channels, bitRate), usage (attempts, total, \
@@ -196,7 +196,8 @@ struct WorkersCommand: AsyncParsableCommand {
     commandName: "workers", abstract: "Show the farm's workers.",
     discussion: """
       --json prints an array: name, id, slots, busy, build, shortBuild, connectedSeconds, connectedAt (RFC 3339, UTC), coordinator, paused (why the \
-      worker takes no tasks for now).
+      worker takes no tasks for now), account (by which 'sheaf worker' names it), hold (paused, draining, quarantined), \
+      holdReason.
       """)
 
   @OptionGroup var coordinator: CoordinatorOptions

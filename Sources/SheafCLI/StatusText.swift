@@ -67,6 +67,7 @@ enum StatusText {
     if let build = status.build { lines.append(field("build", long ? build : ShortBuild.of(build))) }
     lines += status.notices.map { field("farm", $0) }
     if let error = status.error { lines.append(field("error", error)) }
+    if let doubt = status.doubt { lines.append(field("doubt", doubt.onOneLine)) }
     for problem in status.problems { lines.append(field("problem", "\(problem)")) }
     if let film = status.output {
       lines.append(field("film", "\(Measure.bytes(film.bytes)), SHA-256 \(film.digest)"))

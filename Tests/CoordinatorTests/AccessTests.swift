@@ -108,6 +108,8 @@ import Wire
         ("priority", .submit, { _ = try await asked.setPriority(of: job, to: 1) }),
         ("owners", .see, { _ = try await asked.owners() }),
         ("change owner", .operate, { _ = try await asked.changeOwner("x", OwnerRequest()) }),
+        ("holds", .see, { _ = try await asked.holds() }),
+        ("hold", .operate, { _ = try await asked.hold(WorkerHoldRequest(worker: "x", hold: "paused")) }),
         ("jobs", .see, { _ = try await asked.jobs(JobQuery()) }),
         ("status", .see, { _ = try await asked.status(of: job) }),
         ("watch", .see, { _ = try await asked.watch(job) }),

@@ -63,6 +63,20 @@ struct JobReportTests {
     #expect(full == JobWait(.quota, "its owner has 3 running tasks, and may have no more"))
   }
 
+  @Test func `a job waits for workers that are held, and for another worker's result`() {
+    var held = worker("build 1")
+    (held.hold, held.holdReason) = (.quarantined, "it was wrong")
+    #expect(reason(summary(), [held]) == "its worker takes no tasks: quarantined: it was wrong")
+    #expect(
+      reason(summary(), [held, worker("build 1")]) == "no worker with a free slot has taken its tasks yet")
+    var waiting = summary()
+    waiting.compared = 1
+    let found = JobWait.of(waiting, workers: [worker("build 1")], disk: nil)
+    #expect(found?.reason == .comparison && found?.text.hasPrefix("a result of its tasks waits to be compared") == true)
+    waiting.compared = 2
+    #expect(reason(waiting, [worker("build 1")]).hasPrefix("2 of its results wait to be compared"))
+  }
+
   @Test func `a job waits for a worker that has its memory`() {
     var waiting = summary()
     waiting.memory = 7 << 30

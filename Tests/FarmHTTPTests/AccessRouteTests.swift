@@ -176,4 +176,53 @@ import Testing
       #expect(reply.status == 422, "\(reply.text)")
     }
   }
+
+  @Test func `workers are held and let go on, and what that was is in the audit`() async throws {
+    try await TestFarm.run(token: "secret") { farm in
+      func worker(_ name: String, _ account: String) -> WorkerRecord {
+        WorkerRecord(
+          id: WorkerID(account), session: SessionID(1), name: name, slots: 1, build: "b", coordinator: "c",
+          account: account)
+      }
+      try await farm.store.register([
+        worker("alder", "alder"), worker("birch", "anna/birch"), worker("birch", "bert/birch"),
+        worker("cedar", "anna/cedar"),
+      ])
+      func hold(_ json: String, as token: String = "secret") async throws -> RawClient.Reply {
+        try await request(farm, "PATCH", "/v1/holds", as: token, json: json)
+      }
+      #expect(try await farm.request("GET", "/v1/holds").text == #"{"holds":[]}"#)
+      let paused = try await hold(#"{"worker": "cedar", "hold": "paused", "reason": "a new disk"}"#)
+      let held = try #require(paused.json["holds"] as? [[String: Any]])
+      #expect(held.count == 1 && held[0]["worker"] as? String == "anna/cedar", "\(paused.text)")
+      #expect(held[0]["hold"] as? String == "paused" && held[0]["reason"] as? String == "a new disk")
+      #expect(try await hold(#"{"worker": "anna/birch", "hold": "quarantined"}"#).status == 200)
+      let list = try #require(try await farm.request("GET", "/v1/workers").json["workers"] as? [[String: Any]])
+      #expect(list.map { $0["hold"] as? String } == [nil, "quarantined", nil, "paused"])
+      #expect(list[1]["holdReason"] as? String == "by an operator" && list[1]["account"] as? String == "anna/birch")
+      for (json, status, part) in [
+        (#"{"worker": "birch", "hold": "paused"}"#, 422, "anna/birch, bert/birch"),
+        (#"{"worker": "elder", "hold": "paused"}"#, 404, "no worker \"elder\""),
+        (#"{"worker": "alder", "hold": "stopped"}"#, 422, "paused, draining, quarantined, none"),
+        (#"{"worker": "alder"}"#, 422, "hold"),
+        (#"{"worker": "alder", "hold": "paused", "reason": "\#(String(repeating: "x", count: 257))"}"#, 422, "256"),
+      ] {
+        let reply = try await hold(json)
+        #expect(reply.status == status && "\(reply.json["detail"] ?? "")".contains(part), "\(json): \(reply.text)")
+      }
+      let viewer = try await made(farm, "viewer", "carl").token
+      #expect(try await hold(#"{"worker": "alder", "hold": "paused"}"#, as: viewer).status == 403)
+      #expect(try await request(farm, "GET", "/v1/holds", as: viewer).status == 200)
+      for worker in ["anna/cedar", "anna/birch"] {
+        #expect(try await hold(#"{"worker": "\#(worker)", "hold": "none"}"#).status == 200)
+      }
+      #expect(try await farm.request("GET", "/v1/holds").text == #"{"holds":[]}"#)
+      let audit = try await farm.request("GET", "/v1/audit?action=workerHeld,workerReleased")
+      let entries = try #require(audit.json["entries"] as? [[String: Any]])
+      #expect(
+        entries.map { "\($0["action"] ?? "") \($0["subject"] ?? "")" } == [
+          "workerReleased anna/birch", "workerReleased anna/cedar", "workerHeld anna/birch", "workerHeld anna/cedar",
+        ])
+    }
+  }
 }

@@ -496,6 +496,25 @@ def namesakes(page, farm):
         expect(page.get_by_role("rowheader", name=f"birch {id[:6]}")).to_be_visible()
 
 
+def holds(page, farm):
+    """A worker is held with a reason and resumed, and both are told."""
+    go(page, "#/workers")
+    page.get_by_role("button", name="Hold alder").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("How").select_option("paused")
+    dialog.get_by_label("Why").fill("its host is wanted")
+    dialog.get_by_role("button", name="Hold it").click()
+    eventually("it is held", lambda: [
+        (hold["worker"], hold["hold"], hold["reason"]) for hold in farm.request("GET", "/v1/holds")["holds"]
+    ] == [("alder", "paused", "its host is wanted")])
+    expect(page.get_by_text("paused: its host is wanted")).to_be_visible()
+    page.get_by_role("button", name="Resume alder").click()
+    eventually("it is resumed", lambda: farm.request("GET", "/v1/holds")["holds"] == [])
+    expect(page.get_by_role("button", name="Resume alder")).to_have_count(0)
+    go(page, "#/")
+    expect(page.get_by_text("worker alder is granted tasks again")).to_be_visible()
+
+
 def lost_coordinator(page, farm):
     """The page says that it is not connected and how old its data is, and finds the coordinator again."""
     farm.kill("coordinator")
@@ -575,5 +594,5 @@ def steering(page, farm):
 
 
 ALL = [token, digests, mistakes, submission, film, trace, phases, critical_path, chosen_path, costs, marks,
-       warnings, accessibility, measure_many_segments, measure_many_jobs, notification, actions, readings, killed_worker, namesakes,
+       warnings, accessibility, measure_many_segments, measure_many_jobs, notification, actions, readings, killed_worker, namesakes, holds,
        lost_coordinator, access, steering, deletion]

@@ -20,7 +20,9 @@ struct HelpTests {
     ("delete", DeleteCommand.self), ("token", TokenCommand.self), ("token-create", CreateTokenCommand.self),
     ("token-list", ListTokensCommand.self), ("token-revoke", RevokeTokenCommand.self), ("audit", AuditCommand.self),
     ("pause", PauseCommand.self), ("resume", ResumeCommand.self), ("priority", PriorityCommand.self),
-    ("owners", OwnersCommand.self),
+    ("owners", OwnersCommand.self), ("worker", WorkerGroupCommand.self), ("worker-pause", PauseWorkerCommand.self),
+    ("worker-drain", DrainWorkerCommand.self), ("worker-quarantine", QuarantineWorkerCommand.self),
+    ("worker-resume", ResumeWorkerCommand.self), ("worker-held", HeldWorkersCommand.self),
   ]
 
   /// Those of `farm` and `serve` are of `sheaf-server`, which `sheaf serve --help` executes.

@@ -18,6 +18,15 @@ struct IdleAgentTests {
     #expect(effects.contains(.sendHeartbeat([], freeSlots: 0, isDraining: true, paused: nil)))
   }
 
+  @Test
+  mutating func `it leaves when the coordinator says so, and says why once`() {
+    agent = AgentScript(slots: 1)
+    let effects = agent.happen(.heartbeatAnswered(cancelled: [], drains: true), at: 5)
+    #expect(effects.contains(.sendHeartbeat([], freeSlots: 0, isDraining: true, paused: nil)))
+    #expect(effects.actions == [.reportEnd(.drained), .leave])
+    #expect(agent.happen(.heartbeatAnswered(cancelled: [], drains: true), at: 6).actions == [])
+  }
+
   @Test(arguments: [false, true])
   mutating func `it leaves without a coordinator, whether it had one or not`(wasConnected: Bool) {
     agent = AgentScript(slots: 1, connected: wasConnected, idleLimit: .seconds(60))

@@ -46,15 +46,21 @@ extension JobWait {
     }
     let able = workers.filter { job.state == .probing || $0.build == job.build }
     if let lacking = lackingMemory(summary.memory, able) { return JobWait(.memory, lacking) }
-    if let paused = able.first(where: { !$0.paused.isEmpty }), able.allSatisfy({ !$0.paused.isEmpty }) {
+    let pauses = able.map(\.pause)
+    if let first = able.first, let paused = pauses.first ?? nil, pauses.allSatisfy({ $0 != nil }) {
       return JobWait(
         .paused,
         able.count == 1
-          ? "its worker takes no tasks: \(paused.paused)"
-          : "its \(able.count) workers take no tasks; \(paused.name): \(paused.paused)")
+          ? "its worker takes no tasks: \(paused)"
+          : "its \(able.count) workers take no tasks; \(first.name): \(paused)")
     }
-    if able.filter(\.paused.isEmpty).allSatisfy({ $0.busy >= $0.slots }) {
+    if able.filter({ $0.pause == nil }).allSatisfy({ $0.busy >= $0.slots }) {
       return JobWait(.noSlot, "the workers have no free slot")
+    }
+    if summary.compared > 0 {
+      let results = summary.compared == 1 ? "a result of its tasks waits" : "\(summary.compared) of its results wait"
+      return JobWait(
+        .comparison, "\(results) to be compared with another worker's, and none that has not made it takes the task")
     }
     if job.state == .probing, probes.done < probes.total { return probing }
     return JobWait(.grant, "no worker with a free slot has taken its tasks yet")
@@ -65,5 +71,13 @@ extension JobWait {
     guard let most = workers.map(\.memory).max(), most < memory else { return nil }
     return "a task needs about \(memory >> 20) MiB of memory, and no worker that is connected gives one more than "
       + "\(most >> 20) MiB"
+  }
+}
+
+extension WorkerRecord {
+  /// Why it takes no tasks, for a person. Nil: it takes some.
+  fileprivate var pause: String? {
+    if let hold { return "\(hold.rawValue): \(holdReason)" }
+    return paused.isEmpty ? nil : paused
   }
 }

@@ -1,6 +1,6 @@
 /// Draws which results of each account are compared with another worker's: of so many that follow each other one, at a
-/// place that the account cannot know. So an account that returns wrong results is found after fewer than twice as many,
-/// and not only probably.
+/// place that the account cannot know. So an account that returns wrong results is found after fewer than twice as
+/// many, and not only probably.
 struct ComparisonDraws: Sendable {
   private struct Block: Sendable {
     /// How many results are left of it.

@@ -64,7 +64,8 @@ actor TaskReports {
   /// - Parameter now: Time since any fixed moment.
   init(
     store: any JobStore, contents: ContentStore, connections: WorkerConnections, results: ResultCache,
-    notes: ResultNotes, standings: WorkerStandings, facts: TaskFacts, inputs: DamagedInputs, ends: JobEnds, availability: StoreAvailability,
+    notes: ResultNotes, standings: WorkerStandings, facts: TaskFacts, inputs: DamagedInputs, ends: JobEnds,
+    availability: StoreAvailability,
     events: FarmEvents, counts: WorkCounts, paces: RenderPaces, comparedShare: Double,
     logger: Logger, now: @escaping @Sendable () -> Duration
   ) {

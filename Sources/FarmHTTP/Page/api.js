@@ -131,6 +131,11 @@ export const api = {
   changeOwner: async change => request("/v1/owners", {
     method: "PATCH", body: JSON.stringify(change), headers: { "Content-Type": "application/json" },
   }),
+  holds: () => getJSON("/v1/holds"),
+  /** @param {string} hold "none": the worker is granted tasks again. */
+  holdWorker: async (worker, hold, reason = "") => request("/v1/holds", {
+    method: "PATCH", body: JSON.stringify({ worker, hold, reason }), headers: { "Content-Type": "application/json" },
+  }),
   tokens: () => getJSON("/v1/tokens"),
   createToken: request => postJSON("/v1/tokens", request),
   revokeToken: id => request(`/v1/tokens/${encodeURIComponent(id)}`, { method: "DELETE" }),

@@ -107,6 +107,11 @@ export class AttemptLog {
         if (this.doneTimes.length > 5000) this.doneTimes.splice(0, 1000);
         break;
       }
+      case "taskCompared": {
+        const attempt = this.ended(event);
+        if (attempt) this.finish(attempt, time, "done");
+        break;
+      }
       case "taskFailed": {
         const attempt = this.ended(event);
         // The lease of a worker that is away has run out: it has not worked since it was lost.

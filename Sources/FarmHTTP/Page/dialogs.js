@@ -71,6 +71,36 @@ export function askNumber({ title, label, value, step = 1 }) {
   });
 }
 
+/** Asks how workers are held, and why. Resolves to null if they are not. */
+export function askHold(worker) {
+  return new Promise(resolve => {
+    const dialog = element("dialog", { "aria-labelledby": "dialog-title" });
+    const choices = [
+      ["paused", "Pause: what it executes goes on to its end"],
+      ["draining", "Drain: it ends when it has no task"],
+      ["quarantined", "Quarantine: what it has made is made again by others"],
+    ];
+    const hold = element("select", { id: "hold", autofocus: true },
+      choices.map(([value, text]) => element("option", { value, text })));
+    const reason = element("input", { id: "reason", maxlength: 200, autocomplete: "off" });
+    const form = element("form", { method: "dialog" },
+      element("h2", { id: "dialog-title", text: `Grant ${worker} no tasks?` }),
+      element("label", { for: "hold", text: "How" }), hold,
+      element("label", { for: "reason", text: "Why, for people" }), reason,
+      element("div.actions", {},
+        element("button", { type: "button", text: "Keep it as it is", onclick: () => dialog.close() }),
+        element("button.danger", { type: "submit", text: "Hold it" })));
+    form.addEventListener("submit", event => {
+      event.preventDefault();
+      dialog.close("yes");
+    });
+    dialog.append(form);
+    dialog.addEventListener("close", () =>
+      resolve(dialog.returnValue === "yes" ? { hold: hold.value, reason: reason.value.trim() } : null));
+    open(dialog);
+  });
+}
+
 /** Shows a new token, which is not shown again. Resolves when it was read. */
 export function showToken(made) {
   return new Promise(resolve => {

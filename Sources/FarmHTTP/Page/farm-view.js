@@ -175,11 +175,14 @@ function tell(event) {
     case "jobPriorityChanged": return [`has ${event.reason ?? "another priority"}`, false];
     case "jobEnded": return [`${event.state}${because}`, event.state === "failed"];
     case "jobDeleted": return ["deleted", false];
+    case "jobDoubted": return [`is in doubt${because}`, true];
     case "taskFailed":
       return [`${event.label}: ${endWords(event.end ?? "failed")} on ${workerLabel(event.workerID, event.worker)}${because}`, true];
     case "workerConnected": return [`worker ${named(event)} connected`, false];
     case "workerDisconnected": return [`worker ${named(event)} disconnected`, true];
     case "workerPaused": return [`worker ${named(event)} pauses${because}`, false];
+    case "workerHeld": return [`worker ${event.name} is granted no tasks${because}`, event.reason?.startsWith("quarantined") ?? false];
+    case "workerReleased": return [`worker ${event.name} is granted tasks again`, false];
     case "workerResumed": return [`worker ${named(event)} takes tasks again`, false];
     default: return [event.event, false];
   }

@@ -29,6 +29,7 @@ function findingsOf(job) {
   const framesOf = (kind, text) => marks.filter(mark => mark.kind === kind && mark.text === text);
   return [
     ...(job.state === "failed" && job.error ? [{ kind: "problem", text: job.error, place: "", frames: [] }] : []),
+    ...(job.doubt ? [{ kind: "problem", text: `The film may be wrong: ${job.doubt}`, place: "", frames: [] }] : []),
     ...job.problems.map(problem => ({ kind: "problem", text: problem.message, place: placeOf(problem), frames: [] })),
     ...job.damage.map(damage => {
       const frames = framesOf("damage", `${damage.path}: ${damage.type}`).map(mark => mark.first);

@@ -116,6 +116,7 @@ export class TaskTable {
       }, !task.cached && task.grantedAt ? momentOf(", granted ", task.grantedAt) : "",
       !task.cached && task.endedAt ? momentOf(", ended ", task.endedAt) : ""),
       task.boundary ? element("p", { text: `Why it starts there: ${task.boundary}.` }) : null,
+      task.compared ? element("p", { text: `Its result waits for another worker's, with which that of ${task.compared.join(" and ")} is compared.` }) : null,
       usageList(task.usage),
       attempts.length > 0 ? element("ol.attempts", {}, attempts) : element("p.empty", { text: "No attempt has failed." }),
     ].filter(Boolean));

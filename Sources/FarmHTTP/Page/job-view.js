@@ -100,8 +100,8 @@ export function showJob(parent, id) {
   const endEvents = onFarmEvent(event => {
     if (event === null) return load();
     if (event.job !== id) return;
-    if (event.event === "jobDeleted") load();
-    if (event.event === "taskDone" || event.event === "taskFailed") isUsageOld = true;
+    if (event.event === "jobDeleted" || event.event === "jobDoubted") load();
+    if (["taskDone", "taskCompared", "taskFailed"].includes(event.event)) isUsageOld = true;
     tasks.take(event);
   });
   const timer = setInterval(() => {
@@ -243,7 +243,7 @@ function makeActions(id) {
       setHidden(pause, !isOpen(job));
       setText(pause, mayBeResumed(job) ? "Resume" : "Pause");
       setHidden(priority, !isOpen(job));
-      setHidden(retry, job.state !== "failed" && job.state !== "cancelled");
+      setHidden(retry, job.state !== "failed" && job.state !== "cancelled" && !job.doubt);
       setHidden(remove, isOpen(job));
     },
   };

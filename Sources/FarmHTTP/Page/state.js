@@ -92,7 +92,7 @@ export function forgetJob(job) {
 
 /** Grants and results are the timeline's: they would hide the others. */
 function isTold(event) {
-  return !["taskGranted", "taskDone"].includes(event.event);
+  return !["taskGranted", "taskDone", "taskCompared"].includes(event.event);
 }
 
 function reset(snapshot) {

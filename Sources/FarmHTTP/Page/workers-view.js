@@ -1,11 +1,13 @@
 // The workers: their load, what they did lately, and how fast they are against the others.
 
+import { api } from "./api.js";
+import { askHold, showFailure } from "./dialogs.js";
 import { element, reconcile, setHidden, setText } from "./dom.js";
 import { bytes, count, duration, exactTime, framesOfLabel, localTime, rate } from "./format.js";
-import { farm, now, onChange, workerLabel } from "./state.js";
+import { farm, now, onChange, onFarmEvent, workerLabel } from "./state.js";
 
 const columns = ["Worker", "Load", "State", "Tasks done", "Failed", "Frames a slot second", "Against the others",
-  "Connected since", "Memory a task", "Build"];
+  "Connected since", "Memory a task", "Build", ""];
 
 // A worker may have a task more than it has slots, such as one that it only probes with: it is busy all the same.
 
@@ -19,9 +21,32 @@ export function showWorkers(parent) {
   const table = element("div.scroll", { tabindex: "0", role: "group", "aria-label": "Table of workers" },
     element("table.workers", {}, element("thead", {}, element("tr", {}, columns.map((text, index) =>
       element(index >= 3 && index <= 6 || index === 8 ? "th.number" : "th", { scope: "col", text })))), body));
+  const held = element("tbody");
+  const heldPanel = element("section.panel", { "aria-labelledby": "held-title", hidden: true },
+    element("div.panel-head", {}, element("h2", { id: "held-title", text: "Held" })),
+    element("div.scroll", { tabindex: "0", role: "group", "aria-label": "Table of workers that are held" },
+      element("table", {}, element("thead", {}, element("tr", {}, ["Worker", "How", "Why", "Since", ""].map(text =>
+        element("th", { scope: "col", text })))), held)));
+  let isOver = false;
+  const readHolds = async () => {
+    try {
+      const { holds } = await api.holds();
+      if (isOver) return;
+      setHidden(heldPanel, holds.length === 0);
+      held.replaceChildren(...holds.map(hold => element("tr", {},
+        element("th", { scope: "row", text: hold.worker }), element(hold.hold === "quarantined" ? "td.bad" : "td", { text: hold.hold }),
+        element("td", { text: hold.reason }), element("td", { text: localTime(Date.parse(hold.since) / 1000), title: hold.since }),
+        element("td", {}, element("button", {
+          type: "button", text: "Resume", "aria-label": `Resume ${hold.worker}`, onclick: () => setHold(hold.worker, "none"),
+        })))));
+    } catch {
+      // What is shown stays; the next event reads again.
+    }
+  };
   parent.append(
     element("div.view-head", {}, element("h1", { text: "Workers" }), total),
     element("section.panel", { "aria-label": "Workers" }, table, empty),
+    heldPanel,
     element("p.dim.note", {
       text: "Tasks, failures and speeds are of what this page knows: the coordinator's last 2,000 events, and what came since.",
     }));
@@ -40,12 +65,26 @@ export function showWorkers(parent) {
       fillRow(row, worker, history.get(worker.id), median));
   };
   const endChanges = onChange(update);
+  const endEvents = onFarmEvent(event => {
+    if (event === null || event.event === "workerHeld" || event.event === "workerReleased") readHolds();
+  });
   const timer = setInterval(update, 1000);
   update();
+  readHolds();
   return () => {
+    isOver = true;
     endChanges();
+    endEvents();
     clearInterval(timer);
   };
+}
+
+async function setHold(worker, hold, reason) {
+  try {
+    await api.holdWorker(worker, hold, reason);
+  } catch (error) {
+    showFailure(hold === "none" ? "The worker was not resumed" : "The worker was not held", error);
+  }
 }
 
 /** By worker: how many tasks were done and failed, and frames of video in a second of a slot. */
@@ -73,12 +112,17 @@ function makeRow(worker) {
   const row = element("tr", {}, element("th", { scope: "row" }),
     element("td", {}, element("span.load", {}, element("meter", { min: 0, max: 1, value: 0, "aria-label": `Load of ${worker.name}` }), element("span.number"))),
     element("td"), element("td.number"), element("td.number"), element("td.number"), element("td.number"),
-    element("td", {}, element("time")), element("td.number"), element("td.mono"));
+    element("td", {}, element("time")), element("td.number"), element("td.mono"),
+    element("td", {}, element("button", { type: "button", "aria-label": `Hold ${worker.name}`, text: "Hold…", onclick: async () => {
+      const account = row.dataset.account;
+      const asked = await askHold(account);
+      if (asked) await setHold(account, asked.hold, asked.reason);
+    } })));
   return row;
 }
 
 function fillRow(row, worker, history, median) {
-  const [name, load, state, done, failed, speed, against, since, memory, build] = row.children;
+  const [name, load, state, done, failed, speed, against, since, memory, build, action] = row.children;
   setText(name, workerLabel(worker.id, worker.name));
   name.title = worker.isGone ? `id ${worker.id}` : `id ${worker.id}, at coordinator ${worker.coordinator}`;
   row.classList.toggle("gone", Boolean(worker.isGone));
@@ -87,8 +131,10 @@ function fillRow(row, worker, history, median) {
   meter.max = Math.max(1, worker.slots ?? 1);
   meter.value = worker.busy ?? 0;
   setText(words, worker.isGone ? "" : `${Math.min(worker.busy, worker.slots)} of ${worker.slots}`);
-  setText(state, worker.isGone ? "gone" : worker.paused ? `paused: ${worker.paused}` : worker.busy > 0 ? "works" : "idle");
-  state.classList.toggle("warn", Boolean(worker.paused));
+  row.dataset.account = worker.account ?? "";
+  setHidden(action.firstElementChild, Boolean(worker.isGone || worker.hold || !worker.account));
+  setText(state, worker.isGone ? "gone" : worker.hold ? `${worker.hold}: ${worker.holdReason ?? ""}` : worker.paused ? `paused: ${worker.paused}` : worker.busy > 0 ? "works" : "idle");
+  state.classList.toggle("warn", Boolean(worker.paused || worker.hold));
   setText(done, count(history?.done ?? 0));
   setText(failed, count(history?.failed ?? 0));
   failed.classList.toggle("bad", (history?.failed ?? 0) > 0);

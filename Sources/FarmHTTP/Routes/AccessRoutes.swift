@@ -113,11 +113,13 @@ private struct HoldBody: RequestBody {
   static let keys = ["worker", "hold", "reason"]
 
   var worker: String
-  /// Nil: they are granted tasks again.
-  var hold: String?
+  /// `none`: they are granted tasks again.
+  var hold: String
   var reason: String?
 
-  var request: WorkerHoldRequest { WorkerHoldRequest(worker: worker, hold: hold, reason: reason ?? "") }
+  var request: WorkerHoldRequest {
+    WorkerHoldRequest(worker: worker, hold: hold == "none" ? nil : hold, reason: reason ?? "")
+  }
 }
 
 private struct TokenBody: RequestBody {

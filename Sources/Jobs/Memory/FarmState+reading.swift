@@ -48,6 +48,7 @@ extension FarmState {
       cachedVideos: counts.cachedVideos, work: counts.work, audios: counts.audios,
       memory: counts.memory)
     summary.job.request = []
+    summary.compared = Int64(jobs[number].tasks.count { !$0.compared.isEmpty })
     var held = leases[leases(ofJob: number)]
     while let place = held.first?.place {
       let both = held.prefix { $0.place == place }

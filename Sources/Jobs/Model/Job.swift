@@ -115,10 +115,13 @@ package struct JobSummary: Sendable, Hashable {
   package var running: Int64
   /// How many tasks have a lease, and each of their leases is away.
   package var away: Int64
+  /// How many tasks have results that are compared before one of them is used.
+  package var compared: Int64
 
   package init(
     job: Job, probes: Count = Count(), measures: Count = Count(), videos: Count = Count(), cachedVideos: Int64 = 0,
-    work: Count = Count(), audios: Count = Count(), memory: Int64 = 0, running: Int64 = 0, away: Int64 = 0
+    work: Count = Count(), audios: Count = Count(), memory: Int64 = 0, running: Int64 = 0, away: Int64 = 0,
+    compared: Int64 = 0
   ) {
     self.job = job
     self.probes = probes
@@ -130,6 +133,7 @@ package struct JobSummary: Sendable, Hashable {
     self.memory = memory
     self.running = running
     self.away = away
+    self.compared = compared
   }
 }
 

@@ -75,9 +75,9 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, Work
   /// - Returns: How many tasks are ready again.
   func reprobe(_ job: JobID, tasks: [Int32]) async throws(JobStoreError) -> Int
 
-  /// Takes up a job that has failed or was cancelled, or whose output is in doubt: turns it to `probing`, as `replan` does, and its probe tasks that
-  /// are not done to `ready`. Attempts up to now are kept and are not counted any more. It is not paused or held then.
-  /// Throws `.full` if its owner has as many jobs as it may have.
+  /// Takes up a job that has failed or was cancelled, or whose output is in doubt: turns it to `probing`, as `replan`
+  /// does, and its probe tasks that are not done to `ready`. Attempts up to now are kept and are not counted any more.
+  /// It is not paused or held then. Throws `.full` if its owner has as many jobs as it may have.
   ///
   /// - Returns: The job's state after this: `probing` if it was taken up, or the state that it has. Nil if there is no
   ///   such job. An inspection is never taken up.
@@ -177,8 +177,8 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, Work
   ///
   /// - Parameters:
   ///   - usage: What the attempt took. Nil: it is not known. Only that of a result that is not dropped is kept.
-  ///   - draw: Decides whether the result is compared with another worker's first, as `WorkerControl` describes it: from
-  ///     0 to 1, exclusive, chosen by the caller, so that the stores need no random numbers.
+  ///   - draw: Decides whether the result is compared with another worker's first, as `WorkerControl` describes it:
+  ///     from 0 to 1, chosen by the caller, so that the stores need no random numbers.
   func publish(
     _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, draw: Double
   ) async throws(JobStoreError) -> PublishOutcome

@@ -71,9 +71,9 @@ package protocol WorkerControl: Sendable {
   /// - Returns: Whether this changed anything.
   func setHold(_ hold: WorkerHold?, of account: String, reason: String) async throws(JobStoreError) -> Bool
 
-  /// Ends the leases of the workers of quarantined accounts, turns their results in jobs that have not ended to none,
-  /// for which a job is planned again or probed again, and records with jobs that are done that they have some. What was
-  /// done for an account once is not done again. To be called once a second, and whenever one is quarantined.
+  /// Ends the leases of the workers of quarantined accounts, has jobs that have not ended and have results of theirs
+  /// planned and probed again without them, and records with jobs that are done that they have some. What was done for
+  /// an account once is not done again. To be called once a second, and whenever one is quarantined.
   func purge() async throws(JobStoreError) -> Purge
 }
 

@@ -134,7 +134,8 @@ extension Fields {
   fileprivate mutating func summary() throws(JobStoreError) -> JobSummary {
     JobSummary(
       job: try job(), probes: try counts(), measures: try counts(), videos: try counts(), cachedVideos: try count(),
-      work: try counts(), audios: try counts(), memory: try count(), running: try count(), away: try count())
+      work: try counts(), audios: try counts(), memory: try count(), running: try count(), away: try count(),
+      compared: try count())
   }
 
   private mutating func counts() throws(JobStoreError) -> JobSummary.Count {
@@ -222,7 +223,8 @@ extension Statement {
   private static let summaryColumns = """
     \(jobColumns(request: "''::bytea")),
     probes_done, probes, measures_done, measures, videos_done, videos, videos_cached, work_done + coalesce(held.progress, 0), work,
-    audios_done, audios, memory, held.running, held.away
+    audios_done, audios, memory, held.running, held.away,
+    (SELECT count(DISTINCT ordinal) FROM sheaf.compared WHERE compared.job = job.number)
     """
   private static let held = """
     LEFT JOIN LATERAL (

@@ -373,7 +373,10 @@ extension JournalEvent {
 
   /// What is equal in this is equal in every respect, or was recorded at different times.
   fileprivate var order: [String] {
-    [kind.rawValue, "\(job, default: "")/\(ordinal ?? -1)/\(epoch ?? 0)", "\(worker, default: "")", name ?? "", message ?? ""]
+    [
+      kind.rawValue, "\(job, default: "")/\(ordinal ?? -1)/\(epoch ?? 0)", "\(worker, default: "")", name ?? "",
+      message ?? "",
+    ]
   }
 }
 

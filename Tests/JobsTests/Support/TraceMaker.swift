@@ -100,7 +100,8 @@ struct TraceMaker {
     case 6: return .setHold(standing.pick(WorkerHold.allCases), account, "by hand\0")
     case 7: return .setHold(nil, standing.chance(10) ? "" : account, "")
     // More often, so that jobs come to their ends.
-    default: return .setHold(nil, standing.pick(state.standings.filter { $0.hold != nil }.map(\.account)) ?? account, "")
+    default:
+      return .setHold(nil, standing.pick(state.standings.filter { $0.hold != nil }.map(\.account)) ?? account, "")
     }
   }
 
@@ -231,7 +232,8 @@ struct TraceMaker {
 
   private mutating func publish(_ state: Visible) -> Operation {
     let lease = anyLease(state)
-    return .publish(lease, holder(of: lease, in: state), content(Int.random(in: 1...3, using: &random)), usage(),
+    return .publish(
+      lease, holder(of: lease, in: state), content(Int.random(in: 1...3, using: &random)), usage(),
       draw: Double.random(in: 0..<1, using: &standing))
   }
 
