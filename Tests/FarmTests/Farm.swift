@@ -12,6 +12,7 @@ final class Farm: @unchecked Sendable {
   // Sendable because tests use one farm from one task at a time.
   private let files: Workspace
   private let database: String
+  private var coordinatorCommands: [Command] = []
   private var coordinators: [RunningProgram] = []
   private var workers: [RunningProgram] = []
   private let slots: Int
@@ -43,10 +44,11 @@ final class Farm: @unchecked Sendable {
   ///   - recorded: A folder of `Tests/Compatibility`, or of a backup, whose database and content store the farm goes on
   ///     with. Nil: it is a new one.
   ///   - certificates: All connections use TLS. Nil: they are plain.
+  ///   - comparing: Which percentage of the results is compared. Tests count the tasks that workers start.
   init(
     coordinators number: Int = 1, workers count: Int, slots: Int, mediaRoot: String? = nil,
     environments: [[String: String]] = [],
-    recorded: URL? = nil, certificates: TestCertificates? = nil
+    recorded: URL? = nil, certificates: TestCertificates? = nil, comparing: Int = 0
   ) async throws {
     files = try Workspace()
     self.certificates = certificates
@@ -73,6 +75,7 @@ final class Farm: @unchecked Sendable {
       serve += ["--tls-certificate", certificates.certificate(.good), "--tls-key", certificates.key(.good)]
     }
     if let mediaRoot { serve += ["--media-root", mediaRoot] }
+    serve += ["--verify-share", "\(comparing)"]
     for (index, address) in addresses.enumerated() {
       let log = files.path("coordinator-\(index).log")
       try Data().write(to: URL(fileURLWithPath: log))
@@ -80,6 +83,7 @@ final class Farm: @unchecked Sendable {
         executable: Place.products.appendingPathComponent("sheaf").path,
         arguments: serve + ["--listen", address.description] + (index == 0 ? ["--http", http] : []),
         environment: ["SHEAF_TOKEN": token, "SHEAF_WORKER_TOKEN": workerToken])
+      coordinatorCommands.append(program)
       coordinators.append(try program.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))
     }
     for index in 0..<count { try startWorker(environment: environments.isEmpty ? [:] : environments[index]) }
@@ -233,6 +237,22 @@ final class Farm: @unchecked Sendable {
     coordinators[index].send(signal)
     coordinators[index].wait()
   }
+
+  /// Starts a coordinator again that was ended. Its log goes on.
+  func startCoordinator(_ index: Int) throws {
+    let log = try FileHandle(forWritingTo: URL(fileURLWithPath: files.path("coordinator-\(index).log")))
+    try log.seekToEnd()
+    coordinators[index] = try coordinatorCommands[index].start(errors: log)
+  }
+
+  /// Ends a worker as at an update. Returns its exit code.
+  func drainWorker(_ index: Int) -> Int32 {
+    workers[index].send(SIGTERM)
+    return workers[index].wait()
+  }
+
+  /// Whether a worker has ended by itself.
+  func hasEnded(worker index: Int) -> Bool { !workers[index].isRunning }
 
   func killWorker(_ index: Int) {
     workers[index].send(SIGKILL)
