@@ -94,8 +94,8 @@ package actor CoordinatorService {
     status = StatusReader(store: store, notes: notes, traces: traces, now: now) { [storage] in storage.diskNotice }
     watches = JobWatches(reader: status, changes: changes, now: now)
     standings = WorkerStandings(
-      store: store, results: results, facts: facts, connections: connections, events: events, changes: changes,
-      availability: availability)
+      store: store, results: results, facts: facts, ends: ends, connections: connections, events: events,
+      changes: changes, availability: availability, logger: logger)
     reports = TaskReports(
       store: store, contents: content.store, connections: connections, results: results, notes: notes,
       standings: standings, facts: facts,

@@ -217,6 +217,10 @@ package struct FarmService: Sendable {
     }
     return try await withStore {
       let account = try await account(named: request.worker)
+      let present = try await coordinator.store.standings().first { $0.account == account }?.hold
+      if let hold, hold != .quarantined, present == .quarantined {
+        throw FarmError(.conflict, "the worker is quarantined; resume it first")
+      }
       let reason = request.reason.isEmpty && hold != nil ? "by \(caller.owner ?? "an operator")" : request.reason
       if try await coordinator.store.setHold(hold, of: account, reason: reason) {
         let detail = hold.map { "\($0.rawValue): \(reason)" } ?? ""
@@ -229,15 +233,13 @@ package struct FarmService: Sendable {
 
   /// The account that is called so, or whose workers are, if it is the only one.
   private func account(named name: String) async throws -> String {
-    if try await coordinator.store.standings().contains(where: { $0.account == name }) { return name }
-    let workers = try await coordinator.store.workers()
-    if workers.contains(where: { $0.account == name }) { return name }
-    let accounts = Set(workers.filter { $0.name == name }.map(\.account)).sorted()
+    let accounts = try await coordinator.store.accounts(named: name)
+    if accounts.contains(name) { return name }
     guard accounts.count <= 1 else {
       throw FarmError(.invalid, "several workers are named \(name); say which: \(accounts.joined(separator: ", "))")
     }
     guard let account = accounts.first else {
-      throw FarmError(.notFound, "no worker \"\(name.prefix(64))\" is connected or held")
+      throw FarmError(.notFound, "no worker \"\(name.prefix(64))\" was connected in the last days, or is held")
     }
     return account
   }

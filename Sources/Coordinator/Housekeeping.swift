@@ -40,6 +40,7 @@ struct Housekeeping: Sendable {
       group.addTask { await keepConnections() }
       group.addTask { await keepMachine() }
       group.addTask { await keepJobs() }
+      group.addTask { await keepStandings() }
     }
   }
 
@@ -91,7 +92,6 @@ struct Housekeeping: Sendable {
         for job in try await abandonable({ [store] in try await store.jobsToRebind() }) {
           try await abandonable { await rebind(job) }
         }
-        try await abandonable { await standings.look() }
         if periods % Self.inspectionPeriods == 0 { try await abandonable { await cancelAbandonedInspections() } }
       } catch let error as JobStoreError {
         availability.report(error, "leases not expired")
@@ -102,6 +102,18 @@ struct Housekeeping: Sendable {
       await changed()
       periods += 1
       do { try await Task.sleep(for: Self.expiryPeriod) } catch { return }
+    }
+  }
+
+  /// Apart from the leases, because what is quarantined may have a long list of jobs.
+  private func keepStandings() async {
+    while !Task.isCancelled {
+      do {
+        try await abandonable { await standings.look() }
+        try await Task.sleep(for: Self.expiryPeriod)
+      } catch {
+        return
+      }
     }
   }
 

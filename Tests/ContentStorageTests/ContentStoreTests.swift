@@ -176,6 +176,13 @@ struct ContentStoreTests {
     #expect(results.result(of: fingerprint) == nil)
     try results.record(content("a piece"), for: fingerprint)
     #expect(results.result(of: fingerprint)?.content == content("a piece"))
+    let maker = ResultMaker("anna/a machine", quarantines: 1)
+    try results.record(content("a piece"), for: fingerprint, maker: maker)
+    #expect(results.result(of: fingerprint) == KnownResult(content("a piece"), maker: maker))
+    for (least, isUsed) in [(nil, false), (2, false), (1, true)] as [(Int64?, Bool)] {
+      results.distrust(["anna/a machine": least, "other": nil])
+      #expect((results.result(of: fingerprint) != nil) == isUsed)
+    }
     // It is truncated, or removed.
     #expect(truncate(store.path(of: digest), 6) == 0)
     #expect(results.result(of: fingerprint) == nil)

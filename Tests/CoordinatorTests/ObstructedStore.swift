@@ -194,10 +194,10 @@ final class ObstructedStore: JobStore {
   }
 
   func publish(
-    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, draw: Double
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, account: String?, draw: Double
   ) async throws(JobStoreError) -> PublishOutcome {
     try await pass(.publish)
-    return try await inner.publish(lease, holder: holder, result: result, usage: usage, draw: draw)
+    return try await inner.publish(lease, holder: holder, result: result, usage: usage, account: account, draw: draw)
   }
 
   func acceptUnchecked() async throws(JobStoreError) -> [UncheckedResult] {
@@ -213,6 +213,11 @@ final class ObstructedStore: JobStore {
   func setHold(_ hold: WorkerHold?, of account: String, reason: String) async throws(JobStoreError) -> Bool {
     try await pass(.reading)
     return try await inner.setHold(hold, of: account, reason: reason)
+  }
+
+  func accounts(named name: String) async throws(JobStoreError) -> [String] {
+    try await pass(.reading)
+    return try await inner.accounts(named: name)
   }
 
   func purge() async throws(JobStoreError) -> Purge {

@@ -141,12 +141,89 @@ struct ComparingTests {
       #expect(try await publish(4) == .compared)
       #expect(try await publish(5) == .compared)
       _ = try await farm.store.disconnect(WorkerID.bert.holder(in: 2))
+      // It may connect again.
+      #expect(try await farm.store.acceptUnchecked().isEmpty)
+      try farm.advance(.seconds(15))
       let accepted = try await farm.store.acceptUnchecked()
       #expect(accepted.map(\.result) == [content(4), content(5)] && accepted.allSatisfy { $0.account == "a" })
       #expect(try await farm.store.standings().isEmpty)
       let tasks = try await farm.store.tasks(of: JobID("j1"))
       #expect(tasks.dropLast().allSatisfy { $0.state == .done && $0.maker == "a" } && tasks[3].state == .ready)
       #expect(tasks[1].publisher?.worker == .anna)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func `a result waits for no worker that takes no tasks, and for none longer than its time`(_ kind: StoreKind)
+    async throws
+  {
+    try await kind.run(policy: LeasePolicy(lease: .seconds(600), hang: .seconds(6_000), comparedShare: 0.1)) { farm in
+      var paused = WorkerRecord.sample(.bert, name: "b")
+      paused.paused = "its disk is full"
+      try await farm.store.register([.sample(.anna, name: "a"), paused])
+      try await farm.store.submitRendering("j1", tasks: .videos(2))
+      let first = try #require(try await farm.store.claimOne()).lease
+      #expect(try await farm.store.publish(first, .anna, 1, draw: 0) == .published)
+      try await farm.store.register(.sample(.bert, session: 2, name: "b"))
+      let second = try #require(try await farm.store.claimOne()).lease
+      #expect(try await farm.store.publish(second, .anna, 2, draw: 0) == .compared)
+      #expect(try await farm.store.publish(second, .anna, 2, draw: 0) == .duplicate)
+      // The other one has it, and never ends.
+      let other = try #require(try await farm.store.claim(worker: .bert, session: 2, build: "b1", limit: 1).first).lease
+      try farm.advance(.seconds(599))
+      #expect(try await farm.store.renew(worker: .bert, session: 2, leases: [other], done: 5).isEmpty)
+      #expect(try await farm.store.acceptUnchecked().isEmpty)
+      try farm.advance(.seconds(2))
+      #expect(try await farm.store.acceptUnchecked().map(\.result) == [content(2)])
+      #expect(try await farm.store.publish(other, .bert, 2, draw: 0) == .stale)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func `a task that fails on all others has the result that it has, and what two have shown to be wrong has none`(
+    _ kind: StoreKind
+  ) async throws {
+    try await kind.run(policy: LeasePolicy(exclusion: .zero, isolation: 9, comparedShare: 0.1, firstCompared: 0)) {
+      farm in
+      try await farm.store.register([.sample(.anna, name: "a"), .sample(.bert, name: "b")])
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
+      let first = try #require(try await farm.store.claimOne()).lease
+      #expect(try await farm.store.publish(first, .anna, 1, draw: 0) == .compared)
+      for _ in 0..<3 {
+        let lease = try #require(try await farm.store.claimOne(.bert)).lease
+        #expect(try await farm.store.fail(lease, worker: .bert, failure: TaskFailure(end: .crashed, message: "x")))
+        try farm.advance(.seconds(60))
+        try await farm.store.register([.sample(.anna, name: "a"), .sample(.bert, name: "b")])
+      }
+      let task = try await farm.store.task("j1", 0)
+      #expect(task.state == .done && task.result == content(1) && task.maker == "a" && task.attempts.count == 3)
+      #expect(try await farm.store.state("j1") == .rendering)
+      // One that is not believed any more ends nothing.
+      let stitch = try #require(try await farm.store.claimOne(.bert)).lease
+      #expect(try await farm.store.setHold(.quarantined, of: "b", reason: "by hand"))
+      #expect(try await !farm.store.setHold(.draining, of: "b", reason: "by hand"))
+      let failure = TaskFailure(end: .document, message: "no")
+      #expect(try await farm.store.fail(stitch, worker: .bert, failure: failure))
+      #expect(try await farm.store.task("j1", 1).attempts.map(\.end) == [.released])
+      #expect(try await farm.store.standings().map(\.quarantines) == [1])
+      #expect(try await farm.store.accounts(named: "b") == ["b"])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func `results of a quarantined worker that a plan brings are purged before the film is used`(_ kind: StoreKind)
+    async throws
+  {
+    try await kind.run(policy: Self.drawn) { farm in
+      try await farm.store.register([.sample(.anna, name: "a"), .sample(.bert, name: "b")])
+      #expect(try await farm.store.setHold(.quarantined, of: "b", reason: "by hand"))
+      #expect(try await farm.store.purge() == Purge())
+      var cached = NewTask.sample(.video, 1, cached: content(50))
+      cached.maker = "b"
+      try await farm.store.submitRendering("j1", tasks: [cached])
+      #expect(try await farm.store.task("j1", 1).state == .ready)
+      #expect(try await farm.store.purge().replanned == [JobID("j1")])
+      #expect(try await farm.store.purge() == Purge())
     }
   }
 
@@ -198,6 +275,7 @@ extension JobStore {
   ) async throws -> PublishOutcome {
     let session = try await workers().first { $0.id == worker }?.session ?? SessionID(1)
     return try await publish(
-      lease, holder: Holder(worker: worker, session: session), result: content(result), usage: nil, draw: draw)
+      lease, holder: Holder(worker: worker, session: session), result: content(result), usage: nil, account: nil,
+      draw: draw)
   }
 }

@@ -63,6 +63,10 @@ package struct CoordinatorConfiguration: Sendable {
       guard !hello.build.isEmpty, hello.build.utf8.count <= 1024, hello.name.utf8.count <= 256 else {
         return .failure(WireError(.violation, "a worker must have a build of 1 to 1024 bytes and a name of up to 256"))
       }
+      // A slash is behind the owner of a token, and what is written must be read as the same.
+      guard !hello.workerID.contains("/"), hello.name.unicodeScalars.allSatisfy({ $0 != "/" && $0.value >= 32 }) else {
+        return .failure(WireError(.violation, "a worker's name must have no slash and no control character"))
+      }
     case .unspecified, .UNRECOGNIZED:
       return .failure(WireError(.violation, "the role of a hello must be worker or client"))
     }

@@ -26,7 +26,7 @@ enum ProbeTasks {
       let known = results.result(of: fingerprint)
       return NewTask(
         kind: .probe, label: labels.probe(file.digest.hex), payload: payload, inputs: [file], fingerprint: fingerprint,
-        cost: Double(file.size), work: 0, cached: known?.content, maker: known?.maker)
+        cost: Double(file.size), work: 0, cached: known?.content, maker: known?.maker?.account)
     }
   }
 

@@ -73,7 +73,7 @@ struct TaskMaker {
       kind: .stitch, label: labels.stitch(pieces: tasks.count), payload: payload, inputs: inputs,
       // The digests of the pieces are known only when the pieces exist. Their fingerprints determine what they will be.
       fingerprint: fingerprint(.stitch, payload, tasks.map(\.fingerprint) + inputs.map(\.digest)), cost: 0, work: 0,
-      cached: known?.content, maker: known?.maker)
+      cached: known?.content, maker: known?.maker?.account)
   }
 
   static func encoded(_ payload: TaskPayload) throws -> [UInt8] {
@@ -98,7 +98,7 @@ struct TaskMaker {
     let known = result(fingerprint)
     return NewTask(
       kind: kind, label: label, payload: payload, inputs: inputs, fingerprint: fingerprint, cost: cost,
-      work: Int64(work), memory: memory, cached: known?.content, maker: known?.maker)
+      work: Int64(work), memory: memory, cached: known?.content, maker: known?.maker?.account)
   }
 
   private func fingerprint(_ kind: TaskKind, _ payload: [UInt8], _ inputs: [SHA256Digest]) -> SHA256Digest {

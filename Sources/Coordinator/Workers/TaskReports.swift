@@ -220,9 +220,11 @@ actor TaskReports {
       await ends.report(lease.task.job)
       return
     }
-    let draw = await draw(lease, account)
+    let draw = draw(lease, account)
+    // Before the result: one that is published before its worker is quarantined is of those that are not believed.
+    let maker = await standings.maker(account)
     let outcome = await persist(lease, worker) { store, holder in
-      try await store.publish(lease, holder: holder, result: content, usage: usage, draw: draw)
+      try await store.publish(lease, holder: holder, result: content, usage: usage, account: account, draw: draw)
     }
     guard let outcome else { return }
     counts.published(lease, outcome)
@@ -232,6 +234,7 @@ actor TaskReports {
     let fact = await facts.fact(of: lease.task)
     let since = known.map { (now() - $0.at).roundedSeconds }
     if outcome == .compared {
+      if compared.count >= Self.maximumGrants { compared = [] }
       compared.insert(lease.task)
       events.emit(
         .taskCompared(
@@ -249,7 +252,7 @@ actor TaskReports {
     // later job makes the same film again from its pieces.
     if let fingerprint = known?.fingerprint ?? (fact?.kind == .stitch ? nil : fact?.fingerprint) {
       do {
-        try await BlockingWork.run { [results] in try results.record(content, for: fingerprint, maker: account) }
+        try await BlockingWork.run { [results] in try results.record(content, for: fingerprint, maker: maker) }
       } catch {
         // The result is published. Only a later job does not find it in the cache.
         logger.error(
@@ -259,10 +262,11 @@ actor TaskReports {
     if (known?.kind ?? fact?.kind) == .stitch { await ends.report(lease.task.job) }
   }
 
-  /// 0 if the result of a lease is drawn to be compared, else 1.
-  private func draw(_ lease: Lease, _ account: String) async -> Double {
-    var kind = granted[lease]?.kind
-    if kind == nil { kind = await facts.fact(of: lease.task)?.kind }
+  /// 0 if the result of a lease is drawn to be compared, else 1; or a random number.
+  private func draw(_ lease: Lease, _ account: String) -> Double {
+    // What this coordinator has not granted, or was answered, is drawn without being counted: repeating it gains
+    // nothing.
+    guard let kind = granted[lease]?.kind else { return Double.random(in: 0..<1, using: &random) }
     guard kind == .video || kind == .audio || kind == .stitch else { return 1 }
     return draws.draws(account, using: &random) ? 0 : 1
   }

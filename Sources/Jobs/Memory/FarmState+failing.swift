@@ -9,6 +9,10 @@ extension FarmState {
     try failure.validate()
     guard let index = index(of: lease, heldBy: holder) else { return false }
     let number = leases[index].place.number
+    var failure = failure
+    if hold(of: holder.worker) == .quarantined {
+      failure = TaskFailure(end: .released, message: FailureMessage.quarantined)
+    }
     if let jobFailure = end(leases[index], with: failure, now: now) {
       end(number, as: .failed, failure: jobFailure, now: now)
     }
@@ -83,6 +87,10 @@ extension FarmState {
     let suspects = task.suspectOn.count
     let message = policy.finalMessage(
       of: task.kind, task.id, failures: task.failedOn.count, kills: task.count(of: .killed), worker, failure)
+    if message != nil, failure.end != .document, let result = unanimous(place) {
+      accept(place, result, now: now)
+      return nil
+    }
     if let message {
       leases.removeSubrange(leases(at: place))
       self[place].task.state = .failed

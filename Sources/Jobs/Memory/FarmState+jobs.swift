@@ -153,6 +153,9 @@ extension FarmState {
   mutating func advance(_ number: Int, now: Duration) {
     guard jobs[number].job.state == .rendering, let stitch = jobs[number].tasks.last?.task, stitch.kind == .stitch
     else { return }
+    if stitch.state == .done || stitch.state == .waiting && jobs[number].counts.isFinished {
+      suspectMakers(ofJob: number)
+    }
     if stitch.state == .done {
       end(number, as: .done, output: stitch.result, now: now)
     } else if stitch.state == .waiting, jobs[number].counts.isFinished {

@@ -16,16 +16,18 @@ extension FarmState {
   }
 
   package mutating func publish(
-    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, draw: Double, now: Duration
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, account: String?, draw: Double,
+    now: Duration
   ) throws(JobStoreError) -> PublishOutcome {
     try result.validate()
     try usage?.validate()
     guard let place = place(of: lease.task) else { return .stale }
     guard let index = index(of: lease, heldBy: holder) else {
       let task = self[place].task
-      return task.publishedEpoch == lease.epoch && task.result?.digest == result.digest ? .duplicate : .stale
+      let isKept = self[place].compared.contains { $0.epoch == lease.epoch && $0.result.digest == result.digest }
+      return isKept || task.publishedEpoch == lease.epoch && task.result?.digest == result.digest ? .duplicate : .stale
     }
-    let account = account(of: holder.worker)
+    let account = account?.withoutNul ?? self.account(of: holder.worker)
     if let account, standings[account]?.hold == .quarantined { return .stale }
     let held = leases[index]
     if let usage { self[place].usages.append((lease.epoch, holder.worker, usage)) }

@@ -5,6 +5,7 @@ import FarmModel
 
 struct StandingRecord: Sendable {
   var confirmed: Int64 = 0
+  var quarantines: Int64 = 0
   var hold: WorkerHold?
   var reason = ""
   var heldAt: Duration?
@@ -47,19 +48,25 @@ extension FarmState {
     guard record.compared.isEmpty else {
       return !record.compared.contains { $0.account != account && $0.result.digest == result.digest }
     }
-    let waiting = jobs.reduce(Int64(0)) { count, job in
-      count + job.tasks.reduce(0) { $0 + Int64($1.compared.count { $0.account == account }) }
-    }
-    let known = (standings[account]?.confirmed ?? 0) + waiting
-    guard draw < policy.comparedShare || known < policy.firstCompared else { return false }
+    guard draw < policy.comparedShare || isNew(account) else { return false }
     return couldMake(place, except: [account], now: now)
   }
 
-  /// Whether a connected worker of another account could make a task's result.
+  private func isNew(_ account: String) -> Bool {
+    let confirmed = standings[account]?.confirmed ?? 0
+    guard confirmed < policy.firstCompared else { return false }
+    let waiting = active.reduce(Int64(0)) { count, number in
+      count + jobs[number].tasks.reduce(0) { $0 + Int64($1.compared.count { $0.account == account }) }
+    }
+    return confirmed + waiting < policy.firstCompared
+  }
+
+  /// Whether a connected worker of another account, that takes tasks, could make a task's result.
   private func couldMake(_ place: Place, except accounts: Set<String>, now: Duration) -> Bool {
     let build = jobs[place.number].job.build
     return workers.contains { entry in
-      isPresent(entry, now: now) && entry.record.build == build && !accounts.contains(entry.record.account)
+      isPresent(entry, now: now) && entry.record.paused.isEmpty && entry.record.build == build
+        && !accounts.contains(entry.record.account)
         && standings[entry.record.account]?.hold == nil && entry.record.memory >= self[place].task.memory
     }
   }
@@ -106,25 +113,56 @@ extension FarmState {
   package mutating func acceptUnchecked(now: Duration) -> [UncheckedResult] {
     var accepted: [UncheckedResult] = []
     for number in active.sorted() {
-      for ordinal in jobs[number].ready.sorted() {
+      for ordinal in jobs[number].tasks.indices {
         let place = Place(number: number, ordinal: ordinal)
         let compared = self[place].compared
-        guard let first = compared.first, Set(compared.map(\.result.digest)).count == 1,
-          !couldMake(place, except: Set(compared.map(\.account)), now: now)
-        else { continue }
-        jobs[number].ready.removeAll { $0 == ordinal }
-        self[place].compared = []
-        finish(place, first, now: now)
+        guard let first = unanimous(place) else { continue }
+        let age = now - first.publishedAt
+        let isAlone =
+          self[place].task.state == .ready && age >= policy.lease
+          && !couldMake(place, except: Set(compared.map(\.account)), now: now)
+        guard isAlone || age >= LeasePolicy.patience else { continue }
+        accept(place, first, now: now)
         accepted.append(UncheckedResult(task: self[place].task.id, result: first.result, account: first.account))
       }
     }
     return accepted
   }
 
+  /// The first of the results of a task that are compared, if they do not differ.
+  func unanimous(_ place: Place) -> ComparedRecord? {
+    let compared = self[place].compared
+    return Set(compared.map(\.result.digest)).count == 1 ? compared.first : nil
+  }
+
+  /// Publishes a result of a task that is compared, whoever has the task.
+  mutating func accept(_ place: Place, _ result: ComparedRecord, now: Duration) {
+    leases.removeSubrange(leases(at: place))
+    jobs[place.number].ready.removeAll { $0 == place.ordinal }
+    self[place].compared = []
+    finish(place, result, now: now)
+  }
+
+  /// A job is ready to be stitched, or done: if it has results of an account that is quarantined, they are to be purged
+  /// once more.
+  mutating func suspectMakers(ofJob number: Int) {
+    let makers = Set(jobs[number].tasks.filter { $0.task.state == .done }.compactMap(\.task.maker))
+    for account in makers where standings[account]?.hold == .quarantined { standings[account]?.isPurged = false }
+  }
+
+  package func accounts(named name: String) -> [String] {
+    let name = name.withoutNul
+    let found = workers.map(\.record).filter { $0.account == name || $0.name == name }.map(\.account)
+    return Set(found + standings.keys.filter { $0 == name }).sorted {
+      Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8))
+    }
+  }
+
   package func workerStandings() -> [WorkerStanding] {
     standings.sorted { Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8)) }.map { account, record in
       WorkerStanding(
-        account: account, confirmed: record.confirmed, hold: record.hold, reason: record.reason, heldAt: record.heldAt)
+        account: account, confirmed: record.confirmed, quarantines: record.quarantines, hold: record.hold,
+        reason: record.reason, heldAt: record.heldAt)
     }
   }
 
@@ -134,8 +172,10 @@ extension FarmState {
     let (account, reason) = (account.withoutNul, hold == nil ? "" : reason.withoutNul)
     var record = standings[account] ?? StandingRecord()
     guard record.hold != hold || record.reason != reason else { return false }
+    if record.hold == .quarantined, hold != nil, hold != .quarantined { return false }
     if hold == .quarantined {
       record.confirmed = 0
+      record.quarantines += 1
       record.isPurged = false
     }
     (record.hold, record.reason, record.heldAt) = (hold, reason, hold == nil ? nil : now)
@@ -148,10 +188,10 @@ extension FarmState {
   package mutating func purge(now: Duration) -> Purge {
     var purge = Purge()
     let accounts = Set(standings.filter { $0.value.hold == .quarantined && !$0.value.isPurged }.keys)
-    guard !accounts.isEmpty else { return purge }
-    for lease in leases where account(of: lease.holder.worker).map(accounts.contains) ?? false {
+    for lease in leases where hold(of: lease.holder.worker) == .quarantined {
       end(lease, with: TaskFailure(end: .released, message: FailureMessage.quarantined), now: now)
     }
+    guard !accounts.isEmpty else { return purge }
     for number in jobs.indices where !jobs[number].isDeleted {
       for ordinal in jobs[number].tasks.indices {
         jobs[number].tasks[ordinal].compared.removeAll { accounts.contains($0.account) }

@@ -142,10 +142,10 @@ package actor MemoryJobStore: JobStore {
   }
 
   package func publish(
-    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, draw: Double
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, account: String?, draw: Double
   ) throws(JobStoreError) -> PublishOutcome {
     try run { (state, now) throws(JobStoreError) in
-      try state.publish(lease, holder: holder, result: result, usage: usage, draw: draw, now: now)
+      try state.publish(lease, holder: holder, result: result, usage: usage, account: account, draw: draw, now: now)
     }
   }
 
@@ -289,6 +289,10 @@ extension MemoryJobStore {
   package func setHold(_ hold: WorkerHold?, of account: String, reason: String) throws(JobStoreError) -> Bool {
     try WorkerRecord.validate(account: account)
     return try run { (state, now) in state.setHold(hold, of: account, reason: reason, now: now) }
+  }
+
+  package func accounts(named name: String) throws(JobStoreError) -> [String] {
+    try run { (state, _) in state.accounts(named: name) }
   }
 
   package func purge() throws(JobStoreError) -> Purge { try run { (state, now) in state.purge(now: now) } }

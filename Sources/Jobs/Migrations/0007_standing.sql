@@ -11,8 +11,11 @@ CREATE TABLE sheaf.standing (
   -- For a person.
   reason text NOT NULL DEFAULT '',
   held_at timestamptz,
-  -- Whether nothing is left of its results, as far as they can be made again, since it was last quarantined.
-  is_purged boolean NOT NULL DEFAULT true,
+  -- How often it was quarantined: what it made before the last time is not believed any more.
+  quarantines bigint NOT NULL DEFAULT 0 CHECK (quarantines >= 0),
+  -- How often its results had to be removed, since they last were. 0: nothing is left of them, as far as they can be
+  -- made again.
+  taints bigint NOT NULL DEFAULT 0 CHECK (taints >= 0),
   CONSTRAINT standing_hold_is_whole CHECK ((hold IS NULL) = (held_at IS NULL) AND (hold IS NOT NULL OR reason = ''))
 );
 
@@ -34,6 +37,7 @@ CREATE TABLE sheaf.compared (
   PRIMARY KEY (job, ordinal, account),
   FOREIGN KEY (job, ordinal) REFERENCES sheaf.task (job, ordinal) ON DELETE CASCADE
 );
+CREATE INDEX standing_quarantined ON sheaf.standing (account) WHERE hold = 'quarantined';
 CREATE INDEX compared_account ON sheaf.compared (account);
 
 ALTER TABLE sheaf.worker ADD COLUMN account text COLLATE "C";

@@ -177,10 +177,11 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, Work
   ///
   /// - Parameters:
   ///   - usage: What the attempt took. Nil: it is not known. Only that of a result that is not dropped is kept.
+  ///   - account: That of the holder. Nil: as the worker was registered.
   ///   - draw: Decides whether the result is compared with another worker's first, as `WorkerControl` describes it:
   ///     from 0 to 1, chosen by the caller, so that the stores need no random numbers.
   func publish(
-    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, draw: Double
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, account: String?, draw: Double
   ) async throws(JobStoreError) -> PublishOutcome
 
   /// Ends a lease with an attempt that has no result.
@@ -240,7 +241,7 @@ extension JobStore {
   package func publish(
     _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?
   ) async throws(JobStoreError) -> PublishOutcome {
-    try await publish(lease, holder: holder, result: result, usage: usage, draw: 1)
+    try await publish(lease, holder: holder, result: result, usage: usage, account: nil, draw: 1)
   }
 
   package var calls: [String: DurationHistogram] { [:] }

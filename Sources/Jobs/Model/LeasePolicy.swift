@@ -104,6 +104,8 @@ extension LeasePolicy {
   static let keptWorker = Duration.seconds(7 * 24 * 60 * 60)
   /// The number of results of a task, no two of them the same, at which it fails for good.
   static let mostCompared = 3
+  /// How long a result waits at most to be compared.
+  static let patience = Duration.seconds(10 * 60)
 }
 
 // What is slow. The statements of `PostgresJobStore` have the same arithmetic in SQL, in the same order.

@@ -17,6 +17,9 @@ package struct WorkerStanding: Sendable, Hashable {
   package var account: String
   /// How many of their results another account's worker has made too, and they were the same.
   package var confirmed: Int64
+  /// How often they were quarantined. A result that was made before the last time is not believed any more, also when
+  /// they are granted tasks again.
+  package var quarantines: Int64
   package var hold: WorkerHold?
   /// For a person: why they are held; empty if they are not.
   package var reason: String
@@ -54,10 +57,12 @@ package struct Purge: Sendable, Hashable {
 /// it too, and if it is one of the first `LeasePolicy.firstCompared` of its account or was drawn for
 /// `LeasePolicy.comparedShare`. The task is then `ready` for the workers of other accounts until two accounts have made
 /// the same result, which is the task's; an account that has made another one is quarantined. With
-/// `LeasePolicy.mostCompared` results of which no two are the same the task and the job fail.
+/// `LeasePolicy.mostCompared` results of which no two are the same the task and the job fail. A task whose results do
+/// not differ does not fail because it fails on others: it has the first of them then.
 package protocol WorkerControl: Sendable {
-  /// Publishes the first result of tasks that are ready to be compared, whose results do not differ, and of which no
-  /// connected worker could make another one. To be called once a second.
+  /// Publishes the first result of tasks whose results do not differ, if it has waited for `LeasePolicy.lease` and no
+  /// connected worker that takes tasks could make another one, or if it has waited for `LeasePolicy.patience`. To be
+  /// called once a second.
   func acceptUnchecked() async throws(JobStoreError) -> [UncheckedResult]
 
   /// The accounts that have confirmed results or are held, in their order as bytes.
@@ -68,13 +73,19 @@ package protocol WorkerControl: Sendable {
   /// - Parameters:
   ///   - hold: Nil: they are granted tasks again.
   ///   - reason: For a person.
-  /// - Returns: Whether this changed anything.
+  /// - Returns: Whether this changed anything. One that is quarantined is not paused or drained: that has to be lifted
+  ///   first.
   func setHold(_ hold: WorkerHold?, of account: String, reason: String) async throws(JobStoreError) -> Bool
 
   /// Ends the leases of the workers of quarantined accounts, has jobs that have not ended and have results of theirs
   /// planned and probed again without them, and records with jobs that are done that they have some. What was done for
-  /// an account once is not done again. To be called once a second, and whenever one is quarantined.
+  /// an account once is not done again, unless a job with some of them is ready to be stitched, or done. To be called
+  /// once a second, and whenever one is quarantined.
   func purge() async throws(JobStoreError) -> Purge
+
+  /// The accounts that have this name, or of which a worker has it, connected or not, as far as they are remembered. In
+  /// their order as bytes.
+  func accounts(named name: String) async throws(JobStoreError) -> [String]
 }
 
 extension WorkerRecord {

@@ -15,7 +15,10 @@ extension PostgresJobStore {
       try connection.transaction { () throws(JobStoreError) in
         let rows = try connection.pipeline([(.lockJob, held), (.lockHeld, held)])[1]
         guard var fields = rows.first else { return false }
-        if let jobFailure = try connection.end(try fields.lockedLease(), with: failure, policy) {
+        let locked = try fields.lockedLease()
+        var failure = failure
+        if try !fields.flag() { failure = TaskFailure(end: .released, message: FailureMessage.quarantined) }
+        if case .failed(let jobFailure) = try connection.end(locked, with: failure, policy) {
           try connection.endJob(lease.task.job, as: .failed, failure: jobFailure)
         } else {
           _ = try connection.run(.notify)
@@ -102,12 +105,13 @@ extension Connection {
     guard !leases.isEmpty else { return }
     // All attempts are counted before any job ends. A job ends with the failure of the first of its tasks.
     var failures: [(job: JobID, failure: JobFailure)] = []
-    var failedTasks: Set<TaskID> = []
-    // The lease has been removed if the failure of the task's other lease was its last.
-    for lease in leases where !failedTasks.contains(lease.lease.task) {
+    var endedTasks: Set<TaskID> = []
+    // The lease has been removed if the task has ended with the other one.
+    for lease in leases where !endedTasks.contains(lease.lease.task) {
       let failure = TaskFailure(end: .hung, message: FailureMessage.hung(lease.worker))
-      guard let jobFailure = try end(lease, with: failure, policy) else { continue }
-      failedTasks.insert(lease.lease.task)
+      let outcome = try end(lease, with: failure, policy)
+      if outcome != .open { endedTasks.insert(lease.lease.task) }
+      guard case .failed(let jobFailure) = outcome else { continue }
       let job = lease.lease.task.job
       if failures.last?.job != job { failures.append((job, jobFailure)) }
     }
@@ -117,22 +121,25 @@ extension Connection {
 
   /// Ends a lease with an attempt. The task keeps its other lease, or is ready, or has failed for good.
   ///
-  /// - Returns: The job's failure, if the task has failed for good. The caller ends the job.
+  /// - Returns: What has become of the task. If it has failed for good, the caller ends the job.
   fileprivate func end(
     _ lease: LockedLease, with failure: TaskFailure, _ policy: LeasePolicy
-  ) throws(JobStoreError) -> JobFailure? {
+  ) throws(JobStoreError) -> TaskOutcome {
     // Counted after the task's lock was taken, and this one included.
     let counted = try pipeline([
       lease.endCall(failure), lease.pruneCall(policy), (.countFailures, lease.task),
     ])[2]
-    guard var fields = counted.first else { return nil }
+    guard var fields = counted.first else { return .open }
     let (failures, kills, releases) = (Int(try fields.long()), Int(try fields.long()), Int(try fields.long()))
     let suspectsOfJob = Int(try fields.long())
     let task = lease.lease.task
     let message = policy.finalMessage(of: lease.kind, task, failures: failures, kills: kills, lease.worker, failure)
+    if message != nil, failure.end != .document, try accept(task, number: lease.number, policy, always: true) != nil {
+      return .done
+    }
     if let message {
       _ = try run(.failTask, lease.task)
-      return JobFailure(reason: .task, message: message, task: task.ordinal)
+      return .failed(JobFailure(reason: .task, message: message, task: task.ordinal))
     }
     let suspects = failures + kills
     let attempts = failure.end.isSuspect ? suspects : releases
@@ -141,8 +148,16 @@ extension Connection {
     let isIsolated = failure.end.isSuspect && max(suspects, suspectsOfJob) >= policy.isolation
     _ = try run(.keepTask, lease.task + [.long(isDelayed ? backOff : nil), .flag(isIsolated)])
     if failure.end.isSuspect, suspectsOfJob >= policy.isolation { _ = try run(.isolateJob, [.long(lease.number)]) }
-    return nil
+    return .open
   }
+}
+
+/// What has become of a task of which a lease has ended.
+private enum TaskOutcome: Equatable {
+  case open
+  /// With a result that another worker had made before.
+  case done
+  case failed(JobFailure)
 }
 
 /// A lease whose row, and whose task's row, this transaction has locked.
@@ -202,7 +217,7 @@ extension Statement {
   fileprivate static let lockHeld = Statement(
     "lock-held",
     """
-    SELECT \(lockedColumns) FROM \(lockedTables)
+    SELECT \(lockedColumns), \(isBelieved) FROM \(lockedTables)
     WHERE job.id = $1 AND task.ordinal = $2 AND lease.epoch = $3 AND lease.worker = $4 AND lease.session <= $5
     FOR UPDATE OF task, lease
     """)

@@ -84,7 +84,8 @@ extension PostgresJobStore {
           ])
         try connection.insert(tasks, of: planned.number, from: planned.tasks)
         _ = try connection.pipeline([
-          (.forgetPlannings, [.long(planned.number)]), (.readyStitch, [id]), (.finishJob, [id]), (.notify, []),
+          (.forgetPlannings, [.long(planned.number)]), (.readyStitch, [id]), (.finishJob, [id]),
+          (.suspectMakers, [id]), (.notify, []),
         ])
         return true
       }

@@ -24,7 +24,7 @@ extension PostgresJobStore {
   }
 
   package func publish(
-    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, draw: Double
+    _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?, account: String?, draw: Double
   ) async throws(JobStoreError) -> PublishOutcome {
     try result.validate()
     try usage?.validate()
@@ -39,21 +39,22 @@ extension PostgresJobStore {
     let locks: [Call] = [(.lockJob, held), (.lockTask, held)]
     let place = task + [.long(lease.epoch)]
     let disproved = Parameter.text(FailureMessage.disproved(lease.task).withoutNul)
-    let compared: [Call] = policy.comparedShare > 0 ? [(.settle, place + [digest, disproved])] : []
-    let calls: [Call] =
-      [(.publish, held + [digest, .long(result.size)] + usage.parameters)] + compared
-      + [
-        (.findMedianPace, place + [fewest]), (.liftIsolation, place + [.long(Int64(policy.isolation))]),
-        (.readyStitch, [job]), (.finishJob, [job]), (.isPublished, place + [digest]),
-      ]
+    let maker = Parameter.text(account?.withoutNul)
+    let calls: [Call] = [
+      (.publish, held + [digest, .long(result.size)] + usage.parameters + [maker]),
+      (.settle, place + [digest, disproved]),
+      (.findMedianPace, place + [fewest]), (.liftIsolation, place + [.long(Int64(policy.isolation))]),
+      (.readyStitch, [job]), (.finishJob, [job]), (.suspectMakers, [job]), (.isPublished, place + [digest]),
+    ]
     let policy = policy
     return try await results.perform { (connection) throws(JobStoreError) in
       guard policy.comparedShare > 0 else {
         return try connection.transaction(locks + calls).dropFirst(locks.count).outcome
       }
       return try connection.transaction { () throws(JobStoreError) in
-        _ = try connection.pipeline(locks)
-        if try connection.compare(lease, held, result, usage, draw: draw, policy) { return .compared }
+        let compare = connection.compareCall(held, result, usage, maker, draw: draw, policy)
+        let kept = try connection.pipeline(locks + [compare])[locks.count]
+        if try connection.keep(kept, of: lease) { return .compared }
         return try connection.pipeline(calls)[...].outcome
       }
     }
@@ -198,7 +199,7 @@ extension Statement {
       DELETE FROM sheaf.lease USING held WHERE lease.job = held.job AND lease.ordinal = held.ordinal
     ), published AS (
       UPDATE sheaf.task SET state = 'done', published_epoch = $3, published_at = sheaf.now(), publisher = $4,
-        maker = (SELECT account FROM sheaf.worker WHERE worker.id = $4), result_digest = $6, result_size = $7, took = \(microseconds(since: "held.granted_at"))
+        maker = coalesce($16, (SELECT account FROM sheaf.worker WHERE worker.id = $4)), result_digest = $6, result_size = $7, took = \(microseconds(since: "held.granted_at"))
       FROM held WHERE task.job = held.job AND task.ordinal = held.ordinal
       RETURNING task.job, task.kind, task.work, held.granted_at
     ), used AS (
@@ -231,6 +232,9 @@ extension Statement {
     SELECT ordinal FROM sheaf.task
     WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2
       AND published_epoch = $3 AND result_digest = $4
+    UNION ALL
+    SELECT ordinal FROM sheaf.compared
+    WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2 AND epoch = $3 AND result_digest = $4
     """)
 
   fileprivate static let unregister = Statement(

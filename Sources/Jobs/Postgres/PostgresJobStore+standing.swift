@@ -7,14 +7,20 @@ extension PostgresJobStore {
   package func acceptUnchecked() async throws(JobStoreError) -> [UncheckedResult] {
     let times = policy.presence
     let found = try await results.perform { (connection) throws(JobStoreError) in
-      try connection.run(.uncheckedTasks, times).map { (fields) throws(JobStoreError) in
+      try connection.run(.uncheckedTasks, times + [.long(LeasePolicy.patience.microseconds)]).map {
+        (fields) throws(JobStoreError) in
         TaskID(job: JobID(try fields.text()), ordinal: try fields.int())
       }
     }
     var accepted: [UncheckedResult] = []
     for task in found {
       let result = try await results.perform { (connection) throws(JobStoreError) in
-        try connection.transaction { () throws(JobStoreError) in try connection.accept(task, policy: self.policy) }
+        try connection.transaction { () throws(JobStoreError) -> UncheckedResult? in
+          guard let job = try connection.lockForEnd(.text(task.job.description)), !job.state.hasEnded else {
+            return nil
+          }
+          return try connection.accept(task, number: job.number, self.policy)
+        }
       }
       if let result { accepted.append(result) }
     }
@@ -22,10 +28,11 @@ extension PostgresJobStore {
   }
 
   package func standings() async throws(JobStoreError) -> [WorkerStanding] {
-    try await bulk.perform { (connection) throws(JobStoreError) in
+    try await results.perform { (connection) throws(JobStoreError) in
       try connection.run(.standings).map { (fields) throws(JobStoreError) in
         WorkerStanding(
-          account: try fields.text(), confirmed: try fields.long(), hold: try fields.optionalNamed("hold of a worker"),
+          account: try fields.text(), confirmed: try fields.long(), quarantines: try fields.long(),
+          hold: try fields.optionalNamed("hold of a worker"),
           reason: try fields.text(), heldAt: try fields.optionalLong().map { .microseconds($0) })
       }
     }
@@ -45,11 +52,21 @@ extension PostgresJobStore {
     }
   }
 
+  package func accounts(named name: String) async throws(JobStoreError) -> [String] {
+    try await results.perform { (connection) throws(JobStoreError) in
+      try connection.run(.accountsNamed, [.text(name.withoutNul)]).map { (fields) throws(JobStoreError) in
+        try fields.text()
+      }
+    }
+  }
+
   package func purge() async throws(JobStoreError) -> Purge {
     let policy = policy
     return try await bulk.perform { (connection) throws(JobStoreError) in
       var purge = Purge()
-      let (accounts, jobs) = try connection.transaction { () throws(JobStoreError) in
+      // Mostly nobody is quarantined.
+      guard try !connection.run(.isAnyQuarantined).isEmpty else { return purge }
+      let (accounts, taints, jobs) = try connection.transaction { () throws(JobStoreError) in
         try connection.distrust(policy)
       }
       guard !accounts.isEmpty else { return purge }
@@ -61,7 +78,9 @@ extension PostgresJobStore {
         guard let wasDone else { continue }
         if wasDone { purge.doubted.append(job) } else { purge.replanned.append(job) }
       }
-      _ = try connection.run(.endPurge, [.texts(accounts)])
+      for (account, count) in zip(accounts, taints) {
+        _ = try connection.run(.endPurge, [.text(account), .long(count)])
+      }
       return purge
     }
   }
@@ -73,17 +92,25 @@ extension LeasePolicy {
 }
 
 extension Connection {
-  /// Keeps the result of a lease for a comparison, if it must be compared before it is used.
+  /// Keeps the result of a lease for a comparison, if it must be compared before it is used. `keep` follows.
   ///
-  /// - Parameter held: The lease and its holder, as for the statement `publish`.
-  /// - Returns: Whether it is kept, or has failed its task.
-  func compare(
-    _ lease: Lease, _ held: [Parameter], _ result: Content, _ usage: AttemptUsage?, draw: Double, _ policy: LeasePolicy
-  ) throws(JobStoreError) -> Bool {
+  /// - Parameters:
+  ///   - held: The lease and its holder, as for the statement `publish`.
+  ///   - account: The holder's, if it is given.
+  func compareCall(
+    _ held: [Parameter], _ result: Content, _ usage: AttemptUsage?, _ account: Parameter, draw: Double,
+    _ policy: LeasePolicy
+  ) -> Call {
     let share: [Parameter] = [.double(draw), .double(policy.comparedShare), .long(policy.firstCompared)]
-    let kept = try run(
+    return (
       .compare,
-      held + [.text(result.digest.hex), .long(result.size)] + share + policy.presence + usage.parameters)
+      held + [.text(result.digest.hex), .long(result.size)] + share + policy.presence + usage.parameters + [account]
+    )
+  }
+
+  /// - Parameter kept: What `compareCall` has returned.
+  /// - Returns: Whether the result is kept, or has failed its task.
+  func keep(_ kept: Rows, of lease: Lease) throws(JobStoreError) -> Bool {
     guard var fields = kept.first else { return false }
     let (number, kind, count) = (try fields.long(), try fields.text(), Int(try fields.long()))
     let task: [Parameter] = [.long(number), .int(lease.task.ordinal)]
@@ -99,19 +126,29 @@ extension Connection {
     return true
   }
 
-  /// Publishes the first of the results of a task that are compared.
-  fileprivate func accept(_ task: TaskID, policy: LeasePolicy) throws(JobStoreError) -> UncheckedResult? {
+  /// Publishes the first of the results of a task that are compared, if they do not differ. The job is locked.
+  /// - Parameters:
+  ///   - number: The job's.
+  ///   - always: Also if others could make it, and it has not waited for long.
+  func accept(
+    _ task: TaskID, number: Int64, _ policy: LeasePolicy, always: Bool = false
+  ) throws(JobStoreError) -> UncheckedResult? {
     let id = Parameter.text(task.job.description)
-    guard let job = try lockForEnd(id), !job.state.hasEnded else { return nil }
     let fewest = Parameter.long(Int64(max(policy.fewestRendered, 1)))
-    guard var fields = try run(.accept, [.long(job.number), .int(task.ordinal)]).first else { return nil }
+    guard
+      var fields = try run(
+        .accept,
+        [.long(number), .int(task.ordinal), .flag(always)] + policy.presence
+          + [.long(LeasePolicy.patience.microseconds)]
+      ).first
+    else { return nil }
     let epoch = Parameter.long(try fields.long())
     let accepted = UncheckedResult(
       task: task, result: Content(digest: try fields.digest(), size: try fields.count()), account: try fields.text())
     let place = [id, .int(task.ordinal), epoch]
     _ = try pipeline([
       (.findMedianPace, place + [fewest]), (.liftIsolation, place + [.long(Int64(policy.isolation))]),
-      (.readyStitch, [id]), (.finishJob, [id]), (.notify, []),
+      (.readyStitch, [id]), (.finishJob, [id]), (.suspectMakers, [id]), (.notify, []),
     ])
     return accepted
   }
@@ -119,13 +156,18 @@ extension Connection {
   /// Ends the leases of accounts that are quarantined, and lists the jobs that have results of theirs.
   fileprivate func distrust(
     _ policy: LeasePolicy
-  ) throws(JobStoreError) -> (accounts: [String], jobs: [(JobID, maker: String)]) {
-    let accounts = try run(.quarantined).map { (fields) throws(JobStoreError) in try fields.text() }
-    guard !accounts.isEmpty else { return ([], []) }
-    try releaseLeases(of: accounts, FailureMessage.quarantined, policy)
+  ) throws(JobStoreError) -> (accounts: [String], taints: [Int64], jobs: [(JobID, maker: String)]) {
+    let found = try run(.quarantined).map { (fields) throws(JobStoreError) in
+      (account: try fields.text(), taints: try fields.long())
+    }
+    // Those that were granted or locked meanwhile too.
+    try releaseLeases(of: found.map(\.account), FailureMessage.quarantined, policy)
+    let tainted = found.filter { $0.taints > 0 }
+    let accounts = tainted.map(\.account)
+    guard !accounts.isEmpty else { return ([], [], []) }
     let jobs = try pipeline([(.forgetComparedOf, [.texts(accounts)]), (.jobsWithResultsOf, [.texts(accounts)])])[1]
       .map { (fields) throws(JobStoreError) in (JobID(try fields.text()), maker: try fields.text()) }
-    return (accounts, jobs)
+    return (accounts, tainted.map(\.taints), jobs)
   }
 
   /// - Returns: Whether the job is done, and is in doubt now. Nil: it has ended otherwise.
@@ -134,6 +176,8 @@ extension Connection {
   ) throws(JobStoreError) -> Bool? {
     guard let job = try lockForEnd(.text(id.description)) else { return nil }
     let number = Parameter.long(job.number)
+    // Another coordinator may have been at it.
+    if try run(.hasResultsOf, [number, .texts(accounts)]).isEmpty { return nil }
     if job.state == .done {
       _ = try run(.doubt, [number, .text(FailureMessage.doubted(maker))])
       return true
@@ -165,7 +209,7 @@ extension Statement {
       SELECT FROM sheaf.worker other
       WHERE NOT other.has_left
         AND other.last_seen >= \(beforeOutage(times.1)) - \(times.0) * interval '1 microsecond'
-        AND other.build = \(build) AND other.memory >= \(memory) AND NOT other.account = ANY (\(except))
+        AND other.paused = '' AND other.build = \(build) AND other.memory >= \(memory) AND NOT other.account = ANY (\(except))
         AND NOT \(isHeld("other")))
     """
   }
@@ -196,12 +240,13 @@ extension Statement {
     "compare",
     """
     WITH held AS MATERIALIZED (
-      SELECT lease.job, lease.ordinal, lease.granted_at, worker.account, task.kind, task.memory, job.build
+      SELECT lease.job, lease.ordinal, lease.granted_at, coalesce($21, worker.account) AS account, task.kind,
+        task.memory, job.build
       FROM sheaf.lease JOIN sheaf.task USING (job, ordinal) JOIN sheaf.job ON job.number = lease.job
-        JOIN sheaf.worker ON worker.id = lease.worker
+        LEFT JOIN sheaf.worker ON worker.id = lease.worker
       WHERE job.id = $1 AND lease.ordinal = $2 AND lease.epoch = $3 AND lease.worker = $4 AND lease.session <= $5
         AND task.kind IN (\(TaskKind.allCases.filter(\.isCompared).map { "'\($0.rawValue)'" }.joined(separator: ", ")))
-        AND \(isBelieved)
+        AND \(isBelieved) AND coalesce($21, worker.account) IS NOT NULL
     ), wanted AS MATERIALIZED (
       SELECT held.* FROM held WHERE CASE
         WHEN EXISTS (SELECT FROM sheaf.compared other WHERE (other.job, other.ordinal) = (held.job, held.ordinal))
@@ -249,42 +294,77 @@ extension Statement {
         UNION ALL SELECT maker, true FROM published WHERE maker IS NOT NULL
       ) AS all_made WHERE EXISTS (SELECT FROM made WHERE is_same) GROUP BY account
     )
-    INSERT INTO sheaf.standing (account, confirmed, hold, reason, held_at, is_purged)
+    INSERT INTO sheaf.standing (account, confirmed, hold, reason, held_at, quarantines, taints)
     SELECT account, is_same::integer, CASE WHEN NOT is_same THEN 'quarantined' END,
-      CASE WHEN is_same THEN '' ELSE $5 END, CASE WHEN NOT is_same THEN sheaf.now() END, is_same
+      CASE WHEN is_same THEN '' ELSE $5 END, CASE WHEN NOT is_same THEN sheaf.now() END, (NOT is_same)::integer,
+      (NOT is_same)::integer
     FROM judged ORDER BY account
     ON CONFLICT (account) DO UPDATE SET
       confirmed = CASE WHEN excluded.hold IS NULL THEN standing.confirmed + 1 ELSE 0 END,
       hold = coalesce(excluded.hold, standing.hold),
       reason = CASE WHEN excluded.hold IS NULL THEN standing.reason ELSE excluded.reason END,
       held_at = coalesce(excluded.held_at, standing.held_at),
-      is_purged = standing.is_purged AND excluded.is_purged
+      quarantines = standing.quarantines + excluded.quarantines, taints = standing.taints + excluded.taints
+    """)
+
+  /// After a job's stitch task was made ready or done by this transaction: if it has results of an account that is
+  /// quarantined, they are to be purged once more.
+  static let suspectMakers = Statement(
+    "suspect-makers",
+    """
+    UPDATE sheaf.standing SET taints = taints + 1
+    WHERE hold = 'quarantined' AND account IN (
+      SELECT task.maker FROM sheaf.task stitch JOIN sheaf.task USING (job)
+      WHERE stitch.job = (SELECT number FROM sheaf.job WHERE id = $1) AND stitch.kind = 'stitch'
+        AND stitch.state IN ('ready', 'done') AND stitch.xmin = pg_current_xact_id()::xid AND task.state = 'done')
     """)
 
   fileprivate static let uncheckedTasks = Statement(
     "unchecked-tasks",
     """
-    WITH unanimous AS MATERIALIZED (
-      SELECT job, ordinal, array_agg(account) AS accounts FROM sheaf.compared
-      GROUP BY job, ordinal HAVING count(DISTINCT result_digest) = 1
-    )
+    \(unanimous(where: "true"))
     SELECT job.id, task.ordinal
     FROM unanimous JOIN sheaf.task USING (job, ordinal) JOIN sheaf.job ON job.number = task.job
-    WHERE task.state = 'ready' AND job.\(hasNotEnded)
-      AND NOT \(couldMake(build: "job.build", memory: "task.memory", except: "unanimous.accounts", times: ("$1", "$2")))
+    WHERE task.state IN ('ready', 'running') AND job.\(hasNotEnded) AND \(isDue(lease: "$1", outage: "$2", patience: "$3"))
     ORDER BY job.number, task.ordinal
     """)
+
+  /// A table of the tasks whose results are compared and do not differ, with whose they are and when the first came.
+  private static func unanimous(where condition: String) -> String {
+    """
+    WITH unanimous AS MATERIALIZED (
+      SELECT job, ordinal, array_agg(account) AS accounts, min(published_at) AS since FROM sheaf.compared
+      WHERE \(condition) GROUP BY job, ordinal HAVING count(DISTINCT result_digest) = 1
+    )
+    """
+  }
+
+  /// A condition on such a task and its job: the first result need not wait any longer.
+  private static func isDue(lease: String, outage: String, patience: String) -> String {
+    """
+    (unanimous.since <= sheaf.now() - \(patience) * interval '1 microsecond'
+      OR task.state = 'ready' AND unanimous.since <= sheaf.now() - \(lease) * interval '1 microsecond'
+        AND NOT \(couldMake(
+          build: "job.build", memory: "task.memory", except: "unanimous.accounts", times: (lease, outage))))
+    """
+  }
 
   fileprivate static let accept = Statement(
     "accept",
     """
-    WITH first AS MATERIALIZED (
-      SELECT * FROM sheaf.compared WHERE job = $1 AND ordinal = $2 ORDER BY number LIMIT 1
+    \(unanimous(where: "job = $1 AND ordinal = $2")), due AS MATERIALIZED (
+      SELECT unanimous.job, unanimous.ordinal
+      FROM unanimous JOIN sheaf.task USING (job, ordinal) JOIN sheaf.job ON job.number = task.job
+      WHERE task.state IN ('ready', 'running') AND ($3 OR \(isDue(lease: "$4", outage: "$5", patience: "$6")))
+    ), first AS MATERIALIZED (
+      SELECT compared.* FROM sheaf.compared JOIN due USING (job, ordinal) ORDER BY number LIMIT 1
+    ), ended AS (
+      DELETE FROM sheaf.lease USING due WHERE lease.job = due.job AND lease.ordinal = due.ordinal
     ), published AS (
       UPDATE sheaf.task SET state = 'done', published_epoch = first.epoch, published_at = first.published_at,
         publisher = first.worker, maker = first.account, result_digest = first.result_digest,
         result_size = first.result_size, took = first.took
-      FROM first WHERE task.job = first.job AND task.ordinal = first.ordinal AND task.state = 'ready'
+      FROM first WHERE task.job = first.job AND task.ordinal = first.ordinal
       RETURNING task.job, task.ordinal, task.kind, task.work, first.granted_at, first.epoch, first.result_digest,
         first.result_size, first.account
     ), gone AS (
@@ -296,26 +376,43 @@ extension Statement {
 
   fileprivate static let standings = Statement(
     "standings",
-    "SELECT account, confirmed, hold, reason, \(microseconds("held_at")) FROM sheaf.standing ORDER BY account")
+    "SELECT account, confirmed, quarantines, hold, reason, \(microseconds("held_at")) FROM sheaf.standing ORDER BY account"
+  )
 
   fileprivate static let setHold = Statement(
     "set-hold",
     """
-    INSERT INTO sheaf.standing (account, hold, reason, held_at, is_purged)
-    SELECT $1, $2, $3, CASE WHEN $2 IS NOT NULL THEN sheaf.now() END, $2 IS DISTINCT FROM 'quarantined'
+    INSERT INTO sheaf.standing (account, hold, reason, held_at, quarantines, taints)
+    SELECT $1, $2, $3, CASE WHEN $2 IS NOT NULL THEN sheaf.now() END, ($2 IS NOT DISTINCT FROM 'quarantined')::integer,
+      ($2 IS NOT DISTINCT FROM 'quarantined')::integer
     WHERE $2 IS NOT NULL OR EXISTS (SELECT FROM sheaf.standing WHERE account = $1)
     ON CONFLICT (account) DO UPDATE SET hold = excluded.hold, reason = excluded.reason, held_at = excluded.held_at,
-      confirmed = CASE WHEN excluded.is_purged THEN standing.confirmed ELSE 0 END,
-      is_purged = standing.is_purged AND excluded.is_purged
-    WHERE standing.hold IS DISTINCT FROM excluded.hold OR standing.reason <> excluded.reason
+      confirmed = CASE excluded.quarantines WHEN 0 THEN standing.confirmed ELSE 0 END,
+      quarantines = standing.quarantines + excluded.quarantines, taints = standing.taints + excluded.taints
+    WHERE (standing.hold IS DISTINCT FROM excluded.hold OR standing.reason <> excluded.reason)
+      AND (standing.hold IS DISTINCT FROM 'quarantined' OR coalesce(excluded.hold, 'quarantined') = 'quarantined')
     RETURNING pg_catalog.pg_notify('sheaf_change', '')
     """)
 
   fileprivate static let quarantined = Statement(
     "quarantined",
     """
-    SELECT account FROM sheaf.standing WHERE hold = 'quarantined' AND NOT is_purged ORDER BY account FOR UPDATE
+    SELECT account, taints FROM sheaf.standing WHERE hold = 'quarantined' ORDER BY account
     """)
+
+  fileprivate static let isAnyQuarantined = Statement(
+    "is-any-quarantined", "SELECT account FROM sheaf.standing WHERE hold = 'quarantined' LIMIT 1")
+
+  fileprivate static let accountsNamed = Statement(
+    "accounts-named",
+    """
+    SELECT account FROM sheaf.worker WHERE account = $1 OR name = $1
+    UNION SELECT account FROM sheaf.standing WHERE account = $1 ORDER BY account
+    """)
+
+  fileprivate static let hasResultsOf = Statement(
+    "has-results-of",
+    "SELECT ordinal FROM sheaf.task WHERE job = $1 AND state = 'done' AND maker = ANY ($2) LIMIT 1")
 
   fileprivate static let forgetComparedOf = Statement(
     "forget-compared-of", "DELETE FROM sheaf.compared WHERE account = ANY ($1)")
@@ -346,5 +443,5 @@ extension Statement {
 
   fileprivate static let endPurge = Statement(
     "end-purge",
-    "UPDATE sheaf.standing SET is_purged = true WHERE account = ANY ($1) AND hold = 'quarantined' AND NOT is_purged")
+    "UPDATE sheaf.standing SET taints = 0 WHERE account = $1 AND taints = $2 AND hold = 'quarantined'")
 }

@@ -81,7 +81,8 @@ enum Operation: Sendable {
       case .claim(let build, let slots): return .granted(try await farm.store.claim(build: build, slots: slots))
       case .renew(let renewals): return .notRenewed(try await farm.store.renew(renewals))
       case .publish(let lease, let holder, let result, let usage, let draw):
-        let outcome = try await farm.store.publish(lease, holder: holder, result: result, usage: usage, draw: draw)
+        let outcome = try await farm.store.publish(
+          lease, holder: holder, result: result, usage: usage, account: nil, draw: draw)
         return .plain("\(outcome)")
       case .failLease(let lease, let holder, let failure):
         return .plain("failed task \(try await farm.store.fail(lease, holder: holder, failure: failure))")
