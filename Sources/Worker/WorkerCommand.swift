@@ -4,6 +4,7 @@ import Dispatch
 import Glibc
 import Logging
 import Media
+import NIOCore
 import Renderer
 import Runtime
 package import SheafCompositing
@@ -168,7 +169,9 @@ struct WorkerOptions: ParsableArguments {
       """, valueName: "host:port"))
   var coordinator: String?
 
-  @Option(help: ArgumentHelp("Tasks at a time; default: one for each processor. [SHEAF_SLOTS]", valueName: "n"))
+  @Option(
+    help: ArgumentHelp(
+      "Tasks at a time; default: one for each processor that the worker may use. [SHEAF_SLOTS]", valueName: "n"))
   var slots: String?
 
   @Option(
@@ -290,7 +293,7 @@ struct WorkerOptions: ParsableArguments {
       let level = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: exitWithParent ? "error" : "info"))
       let slots =
         try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
-        .map(Int.init) ?? Int(sandbox_processor_count())
+        .map(Int.init) ?? Self.processors
       let taskMemory = try Setting.bytes(taskMemory, "--task-memory", "SHEAF_TASK_MEMORY")
       let cacheBytes = try Setting.bytes(cacheBytes, "--cache-bytes", "SHEAF_CACHE_BYTES")
       let minimumFree = try Setting.bytes(minFree, "--min-free", "SHEAF_MIN_FREE")
@@ -312,6 +315,9 @@ struct WorkerOptions: ParsableArguments {
       throw ValidationError("\(error)")
     }
   }
+
+  /// Those that this process may use: by its affinity, and by the quota of the container.
+  private static var processors: Int { max(1, min(Int(sandbox_processor_count()), System.coreCount)) }
 
   /// - Parameter wish: Zero for no limit but that of the worker's own process; nil for a share of the machine.
   private static func taskMemory(_ wish: Int64?, slots: Int) -> Int64 {
