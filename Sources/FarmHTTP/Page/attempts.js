@@ -119,6 +119,7 @@ export class AttemptLog {
         else if (attempt) this.finish(attempt, time, event.end ?? "failed", event.reason ?? null);
         break;
       }
+      case "jobReplanned":
       case "jobEnded":
       case "jobDeleted":
         for (const attempt of this.runningOf(event.job)) this.finish(attempt, attempt.end ?? time, "stopped");

@@ -111,7 +111,7 @@ function historyOf(attempts) {
 function makeRow(worker) {
   const row = element("tr", {}, element("th", { scope: "row" }),
     element("td", {}, element("span.load", {}, element("meter", { min: 0, max: 1, value: 0, "aria-label": `Load of ${worker.name}` }), element("span.number"))),
-    element("td"), element("td.number"), element("td.number"), element("td.number"), element("td.number"),
+    element("td.reason"), element("td.number"), element("td.number"), element("td.number"), element("td.number"),
     element("td", {}, element("time")), element("td.number"), element("td.mono"),
     element("td", {}, element("button", { type: "button", "aria-label": `Hold ${worker.name}`, text: "Hold…", onclick: async () => {
       const account = row.dataset.account;
