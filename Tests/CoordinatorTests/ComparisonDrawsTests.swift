@@ -23,6 +23,27 @@ import Testing
     }
   }
 
+  @Test func `a draw for a result that was dropped is made again`() {
+    var random = SeededRandom(seed: 9)
+    var draws = ComparisonDraws(share: 0.05)
+    var last = 0
+    for index in 1...2_000 where draws.draws("a", using: &random) {
+      // Dropped: the next one is drawn, whatever the chance.
+      draws.undo(true, of: "a")
+      #expect(draws.draws("a", using: &random))
+      last = index
+    }
+    #expect(last > 0)
+    // What was dropped without having been drawn brings none nearer, and none further away.
+    var count = 0
+    while !draws.draws("a", using: &random) {
+      draws.undo(false, of: "a")
+      count += 1
+      if count > 100_000 { break }
+    }
+    #expect(count <= 100_000)
+  }
+
   @Test func `of no share none is drawn, and of the whole each`() {
     var random = SeededRandom(seed: 8)
     var all = ComparisonDraws(share: 1)

@@ -23,4 +23,10 @@ struct ComparisonDraws: Sendable {
     passed[account] = isDrawn ? 0 : count
     return isDrawn
   }
+
+  /// The result for which this was drawn was dropped: the next one is drawn in its place, or it is not counted.
+  mutating func undo(_ isDrawn: Bool, of account: String) {
+    guard share > 0, let count = passed[account] else { return }
+    passed[account] = isDrawn ? Int(min(2 / share, 1e9)) : max(0, count - 1)
+  }
 }

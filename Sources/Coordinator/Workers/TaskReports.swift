@@ -220,13 +220,15 @@ actor TaskReports {
       await ends.report(lease.task.job)
       return
     }
-    let draw = draw(lease, account)
+    let drawn = draw(lease, account)
+    let draw = drawn.value
     // Before the result: one that is published before its worker is quarantined is of those that are not believed.
     let maker = await standings.maker(account)
     let outcome = await persist(lease, worker) { store, holder in
       try await store.publish(lease, holder: holder, result: content, usage: usage, account: account, draw: draw)
     }
     guard let outcome else { return }
+    if drawn.isCounted, outcome != .published, outcome != .compared { draws.undo(draw == 0, of: account) }
     counts.published(lease, outcome)
     let known = granted.removeValue(forKey: lease)
     await answer(worker, .published(lease, outcome))
@@ -262,13 +264,13 @@ actor TaskReports {
     if (known?.kind ?? fact?.kind) == .stitch { await ends.report(lease.task.job) }
   }
 
-  /// 0 if the result of a lease is drawn to be compared, else 1; or a random number.
-  private func draw(_ lease: Lease, _ account: String) -> Double {
+  /// 0 if the result of a lease is drawn to be compared, else 1; or a random number, which is not counted.
+  private func draw(_ lease: Lease, _ account: String) -> (value: Double, isCounted: Bool) {
     // What this coordinator has not granted, or was answered, is drawn without being counted: repeating it gains
     // nothing.
-    guard let kind = granted[lease]?.kind else { return Double.random(in: 0..<1, using: &random) }
-    guard kind == .video || kind == .audio || kind == .stitch else { return 1 }
-    return draws.draws(account, using: &random) ? 0 : 1
+    guard let kind = granted[lease]?.kind else { return (Double.random(in: 0..<1, using: &random), false) }
+    guard kind == .video || kind == .audio || kind == .stitch else { return (1, false) }
+    return (draws.draws(account, using: &random) ? 0 : 1, true)
   }
 
   /// Why a result cannot be that of its task, with the field that is wrong. Nil: it can, as far as this coordinator

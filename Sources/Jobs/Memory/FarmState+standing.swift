@@ -187,14 +187,15 @@ extension FarmState {
 
   package mutating func purge(now: Duration) -> Purge {
     var purge = Purge()
-    let accounts = Set(standings.filter { $0.value.hold == .quarantined && !$0.value.isPurged }.keys)
-    for lease in leases where hold(of: lease.holder.worker) == .quarantined {
+    // Also of one that was let go on before it was purged.
+    let accounts = Set(standings.filter { !$0.value.isPurged }.keys)
+    let found = accounts.union(standings.filter { $0.value.hold == .quarantined }.keys)
+    for lease in leases where account(of: lease.holder.worker).map(found.contains) ?? false {
       end(lease, with: TaskFailure(end: .released, message: FailureMessage.quarantined), now: now)
     }
-    guard !accounts.isEmpty else { return purge }
-    for number in jobs.indices where !jobs[number].isDeleted {
+    for number in jobs.indices where !jobs[number].isDeleted && !found.isEmpty {
       for ordinal in jobs[number].tasks.indices {
-        jobs[number].tasks[ordinal].compared.removeAll { accounts.contains($0.account) }
+        jobs[number].tasks[ordinal].compared.removeAll { found.contains($0.account) }
       }
       let tainted = jobs[number].tasks.map(\.task).filter { $0.state == .done && accounts.contains($0.maker ?? "") }
       guard let maker = tainted.compactMap(\.maker).min(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
@@ -202,7 +203,8 @@ extension FarmState {
       let job = jobs[number].job
       if job.state == .done {
         let doubt = FailureMessage.doubted(maker)
-        if jobs[number].job.doubt != doubt { record(.jobDoubted, ofJob: number, message: doubt, now: now) }
+        guard jobs[number].job.doubt != doubt else { continue }
+        record(.jobDoubted, ofJob: number, message: doubt, now: now)
         jobs[number].job.doubt = doubt
         purge.doubted.append(job.id)
       } else if !job.state.hasEnded {

@@ -217,7 +217,7 @@ extension Statement {
   fileprivate static let lockHeld = Statement(
     "lock-held",
     """
-    SELECT \(lockedColumns), \(isBelieved) FROM \(lockedTables)
+    SELECT \(lockedColumns), \(isBelieved()) FROM \(lockedTables)
     WHERE job.id = $1 AND task.ordinal = $2 AND lease.epoch = $3 AND lease.worker = $4 AND lease.session <= $5
     FOR UPDATE OF task, lease
     """)

@@ -194,7 +194,7 @@ extension Statement {
     WITH held AS MATERIALIZED (
       SELECT job, ordinal, granted_at FROM sheaf.lease
       WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2 AND epoch = $3 AND worker = $4
-        AND session <= $5 AND \(isBelieved)
+        AND session <= $5 AND \(isBelieved("$16"))
     ), ended AS (
       DELETE FROM sheaf.lease USING held WHERE lease.job = held.job AND lease.ordinal = held.ordinal
     ), published AS (

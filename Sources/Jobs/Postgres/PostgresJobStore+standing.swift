@@ -160,13 +160,16 @@ extension Connection {
     let found = try run(.quarantined).map { (fields) throws(JobStoreError) in
       (account: try fields.text(), taints: try fields.long())
     }
-    // Those that were granted or locked meanwhile too.
-    try releaseLeases(of: found.map(\.account), FailureMessage.quarantined, policy)
+    // Those that were granted, locked or kept meanwhile too.
+    let all = found.map(\.account)
+    try releaseLeases(of: all, FailureMessage.quarantined, policy)
+    _ = try run(.forgetComparedOf, [.texts(all)])
     let tainted = found.filter { $0.taints > 0 }
     let accounts = tainted.map(\.account)
     guard !accounts.isEmpty else { return ([], [], []) }
-    let jobs = try pipeline([(.forgetComparedOf, [.texts(accounts)]), (.jobsWithResultsOf, [.texts(accounts)])])[1]
-      .map { (fields) throws(JobStoreError) in (JobID(try fields.text()), maker: try fields.text()) }
+    let jobs = try run(.jobsWithResultsOf, [.texts(accounts)]).map { (fields) throws(JobStoreError) in
+      (JobID(try fields.text()), maker: try fields.text())
+    }
     return (accounts, tainted.map(\.taints), jobs)
   }
 
@@ -179,8 +182,7 @@ extension Connection {
     // Another coordinator may have been at it.
     if try run(.hasResultsOf, [number, .texts(accounts)]).isEmpty { return nil }
     if job.state == .done {
-      _ = try run(.doubt, [number, .text(FailureMessage.doubted(maker))])
-      return true
+      return try run(.doubt, [number, .text(FailureMessage.doubted(maker))]).isEmpty ? nil : true
     }
     if job.state.hasEnded { return nil }
     if job.state.isBound { try unplan(job.number, reason: FailureMessage.replanned(maker)) }
@@ -215,11 +217,16 @@ extension Statement {
   }
 
   /// A condition: the worker `$4` is not quarantined.
-  static let isBelieved = """
-    NOT EXISTS (
-      SELECT FROM sheaf.worker JOIN sheaf.standing USING (account)
-      WHERE worker.id = $4 AND standing.hold = 'quarantined')
-    """
+  /// - Parameter account: Its account, if it is given. Nil: as it was registered.
+  static func isBelieved(_ account: String? = nil) -> String {
+    let registered = "(SELECT worker.account FROM sheaf.worker WHERE worker.id = $4)"
+    return """
+      NOT EXISTS (
+        SELECT FROM sheaf.standing
+        WHERE standing.account = \(account.map { "coalesce(\($0), \(registered))" } ?? registered)
+          AND standing.hold = 'quarantined')
+      """
+  }
 
   /// The workers `$1` that are held.
   static let heldWorkers = Statement(
@@ -246,7 +253,7 @@ extension Statement {
         LEFT JOIN sheaf.worker ON worker.id = lease.worker
       WHERE job.id = $1 AND lease.ordinal = $2 AND lease.epoch = $3 AND lease.worker = $4 AND lease.session <= $5
         AND task.kind IN (\(TaskKind.allCases.filter(\.isCompared).map { "'\($0.rawValue)'" }.joined(separator: ", ")))
-        AND \(isBelieved) AND coalesce($21, worker.account) IS NOT NULL
+        AND \(isBelieved("$21")) AND coalesce($21, worker.account) IS NOT NULL
     ), wanted AS MATERIALIZED (
       SELECT held.* FROM held WHERE CASE
         WHEN EXISTS (SELECT FROM sheaf.compared other WHERE (other.job, other.ordinal) = (held.job, held.ordinal))
@@ -314,7 +321,7 @@ extension Statement {
     """
     UPDATE sheaf.standing SET taints = taints + 1
     WHERE hold = 'quarantined' AND account IN (
-      SELECT task.maker FROM sheaf.task stitch JOIN sheaf.task USING (job)
+      SELECT DISTINCT task.maker FROM sheaf.task stitch JOIN sheaf.task USING (job)
       WHERE stitch.job = (SELECT number FROM sheaf.job WHERE id = $1) AND stitch.kind = 'stitch'
         AND stitch.state IN ('ready', 'done') AND stitch.xmin = pg_current_xact_id()::xid AND task.state = 'done')
     """)
@@ -397,11 +404,12 @@ extension Statement {
   fileprivate static let quarantined = Statement(
     "quarantined",
     """
-    SELECT account, taints FROM sheaf.standing WHERE hold = 'quarantined' ORDER BY account
+    SELECT account, taints FROM sheaf.standing WHERE hold = 'quarantined' OR taints > 0 ORDER BY account
     """)
 
   fileprivate static let isAnyQuarantined = Statement(
-    "is-any-quarantined", "SELECT account FROM sheaf.standing WHERE hold = 'quarantined' LIMIT 1")
+    "is-any-quarantined",
+    "SELECT account FROM sheaf.standing WHERE hold = 'quarantined' OR taints > 0 LIMIT 1")
 
   fileprivate static let accountsNamed = Statement(
     "accounts-named",
@@ -433,7 +441,9 @@ extension Statement {
     GROUP BY job.number ORDER BY job.number
     """)
 
-  fileprivate static let doubt = Statement("doubt", "UPDATE sheaf.job SET doubt = $2 WHERE number = $1")
+  fileprivate static let doubt = Statement(
+    "doubt",
+    "UPDATE sheaf.job SET doubt = $2 WHERE number = $1 AND doubt IS DISTINCT FROM $2 RETURNING number")
 
   fileprivate static let probesOf = Statement(
     "probes-of",
@@ -443,5 +453,5 @@ extension Statement {
 
   fileprivate static let endPurge = Statement(
     "end-purge",
-    "UPDATE sheaf.standing SET taints = 0 WHERE account = $1 AND taints = $2 AND hold = 'quarantined'")
+    "UPDATE sheaf.standing SET taints = 0 WHERE account = $1 AND taints = $2")
 }
