@@ -22,10 +22,12 @@ struct JobRetry: Sendable {
     guard let job = try await service.store.job(id), job.purpose == .render else {
       return .absent(id)
     }
-    guard job.state == .failed || job.state == .cancelled || job.doubt != nil else {
+    guard job.mayBeRetried else {
       return RetryReply(
         state: job.state,
-        refusal: "the job is \(job.state.rawValue); a job that has failed or was cancelled can be retried")
+        refusal:
+          "the job is \(job.state.rawValue); a job that has failed or was cancelled, or whose film is in doubt, can be retried"
+      )
     }
     if let missing = try await missing(job) { return RetryReply(state: job.state, refusal: missing) }
     let state = try await service.store.retry(id)

@@ -9,7 +9,7 @@ import Wire
 extension PublishOutcome? {
   var message: Sheaf_PublishReply.Outcome {
     switch self {
-    // Who is compared is not told, so that it does not behave better then.
+    // A worker is not told that its result is compared: it could return right results only when it is.
     case .published, .compared: .published
     case .duplicate: .duplicate
     case .stale: .stale

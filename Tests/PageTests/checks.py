@@ -497,7 +497,7 @@ def namesakes(page, farm):
 
 
 def holds(page, farm):
-    """A worker is held with a reason and resumed, and both are told."""
+    """A worker is held with a reason and resumed, and the page lists both events."""
     go(page, "#/workers")
     page.get_by_role("button", name="Hold alder").click()
     dialog = page.get_by_role("dialog")

@@ -47,7 +47,7 @@ package struct Job: Sendable, Hashable {
   package var rendering: Duration?
 
   /// Whether it has ended without an output that can be relied upon.
-  var mayBeRetried: Bool { state == .failed || state == .cancelled || state == .done && doubt != nil }
+  package var mayBeRetried: Bool { state == .failed || state == .cancelled || state == .done && doubt != nil }
 
   /// A job that is to be done before another one.
   package struct Before: Sendable, Hashable {
