@@ -65,7 +65,7 @@ package struct Reconnection: Sendable, Hashable {
     // A damaged frame is a sign of a coordinator, too.
     case .refused(.shuttingDown), .refused(.unavailable), .damaged: break
     case .unreachable, .closed, .timeout: if !hasAnswered { return .giveUp }
-    case .refused, .violation, .content, .temporary, .addressInUse, .untrusted: return .giveUp
+    case .refused, .violation, .content, .temporary, .addressInUse, .untrusted, .ownCertificate: return .giveUp
     }
     let isFirst = lostAt == nil
     let start = lostAt ?? now

@@ -1,9 +1,11 @@
 package import ContentStorage
 import FarmAPI
 import FarmModel
+import Glibc
 package import Jobs
 package import Logging
 import Runtime
+import TLS
 package import Wire
 
 /// The coordinator: serves workers and clients, and carries out what the store decides. It keeps nothing that must not
@@ -25,6 +27,8 @@ package actor CoordinatorService {
   nonisolated let traces: JobTraces
   nonisolated let films = FilmFiles()
   nonisolated let authentication: Authentication
+  /// Nil: this farm's workers need none.
+  nonisolated let certificates: WorkerCertificates?
   nonisolated let openAccess: OpenAccess
   nonisolated let audit: Audit
 
@@ -72,6 +76,11 @@ package actor CoordinatorService {
     self.logger = logger
     authentication = Authentication(
       store: store, token: configuration.token, workerToken: configuration.workerToken)
+    certificates = configuration.authority.map { authority in
+      WorkerCertificates(
+        authority: authority, lifetime: configuration.certificateLifetime, store: store,
+        ownToken: configuration.workerToken ?? configuration.token)
+    }
     openAccess = OpenAccess(store: store, logger: logger)
     audit = Audit(store: store, isOn: configuration.audits, logger: logger)
     let start = ContinuousClock.now
@@ -157,8 +166,8 @@ package actor CoordinatorService {
     do {
       try await server.run(
         maximumConnections: configuration.maximumConnections,
-        admit: { hello, address in await self.admit(hello, from: address) },
-        session: { connection, hello, caller in try await self.serve(connection, hello, caller) })
+        admit: { hello, origin in await self.admit(hello, from: origin) },
+        session: { connection, hello, admitted in try await self.serve(connection, hello, admitted) })
     } catch {
       failure = error
     }
@@ -184,23 +193,66 @@ package actor CoordinatorService {
     await audit.flush()
   }
 
+  /// Who was let in.
+  private struct Admitted: Sendable {
+    var caller: Caller
+    /// Until when its certificate is valid, in seconds since 1970. Nil: it has none.
+    var expires: Int?
+    /// Whether it has the certificate for which it came, and connects again with that.
+    var hasCertificate = false
+  }
+
   private nonisolated func admit(
-    _ hello: Sheaf_Hello, from address: String
-  ) async -> Result<(Sheaf_Welcome, Caller), WireError> {
+    _ hello: Sheaf_Hello, from origin: WireServer.Origin
+  ) async -> Result<(Sheaf_Welcome, Admitted), WireError> {
     do throws(FarmError) {
-      let part: Authentication.Part = hello.role == .worker ? .worker : .client
-      let caller = try await authentication.caller(presenting: hello.token, as: part, from: address)
-      return configuration.welcome(hello).map { ($0, caller) }
+      let isWorker = hello.role == .worker
+      guard isWorker, let certificates else {
+        let caller = try await authentication.caller(
+          presenting: hello.token, as: isWorker ? .worker : .client, from: origin.address)
+        return configuration.welcome(hello).map { ($0, Admitted(caller: caller)) }
+      }
+      let caller =
+        if let certificate = origin.certificate {
+          try await certificates.caller(presenting: certificate, as: hello.workerName, from: origin.address)
+        } else {
+          try await authentication.caller(presenting: hello.token, as: .worker, from: origin.address)
+        }
+      guard origin.certificate != nil || !hello.certificateRequest.isEmpty else { throw WorkerCertificates.required }
+      var admitted = Admitted(caller: caller, expires: origin.certificate?.expires)
+      switch configuration.welcome(hello) {
+      case .failure(let error): return .failure(error)
+      case .success(var welcome):
+        guard !hello.certificateRequest.isEmpty else { return .success((welcome, admitted)) }
+        welcome.certificate = try certificates.sign([UInt8](hello.certificateRequest), for: caller, hello.workerName)
+        let detail = origin.certificate == nil ? "the worker joins" : "renewed"
+        do {
+          try await audit.record(AuditEntry(.certificateIssued, by: caller, of: hello.workerName, detail: detail))
+        } catch {
+          throw FarmError(error)
+        }
+        admitted.hasCertificate = true
+        return .success((welcome, admitted))
+      }
     } catch {
       let code: WireError.Code = error.code == .unavailable ? .refused(.unavailable) : .refused(.token)
       return .failure(WireError(code, error.message))
     }
   }
 
-  private func serve(_ connection: WireConnection, _ hello: Sheaf_Hello, _ caller: Caller) async throws {
+  private func serve(_ connection: WireConnection, _ hello: Sheaf_Hello, _ admitted: Admitted) async throws {
+    if admitted.hasCertificate { return }
+    let caller = admitted.caller
     let number = await openAccess.add(caller) {
       Task { await connection.refuse(.token, "the token was revoked, or is past its time") }
     }
+    let expiring = admitted.expires.map { end in
+      Task {
+        try await Task.sleep(for: .seconds(max(end - time(nil), 0)))
+        await connection.refuse(.unavailable, "the worker's certificate has expired")
+      }
+    }
+    defer { expiring?.cancel() }
     do {
       try await serveUntilClosed(connection, hello, caller)
       await openAccess.remove(number)

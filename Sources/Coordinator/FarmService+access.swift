@@ -112,6 +112,7 @@ extension FarmService {
       try await audit(.tokenCreated, "\(added.id)", "\(added.role.rawValue), \(added.owner)")
       var report = TokenReport(added)
       report.token = text
+      if request.role == .worker { report.join = coordinator.certificates?.joinToken(with: text) }
       return report
     }
   }

@@ -31,6 +31,9 @@ package struct TokenReport: Sendable, Hashable, Codable {
   package var revokedAt: Timestamp?
   /// Its text, which is what a client presents. Only in the answer to the request that made it.
   package var token: String?
+  /// Of a token of workers, in the same answer, of a farm that has an authority of its own: the token with the
+  /// authority's digest, so that a worker needs nothing else to know the farm.
+  package var join: String?
 
   package init(id: String, role: Role, owner: String, description: String, createdAt: Timestamp) {
     self.id = id

@@ -58,6 +58,9 @@ package struct Caller: Sendable, Hashable {
   package var token: AccessTokenID?
   /// Where from: an address without its port. Empty: this process.
   package var address: String
+  /// Whether it is known by a certificate that it was given for the token, so that the end of the token's time is not
+  /// its end.
+  package var hasJoined = false
 
   package init(role: Role, owner: String? = nil, token: AccessTokenID? = nil, address: String = "") {
     self.role = role

@@ -21,7 +21,10 @@ struct CreateTokenCommand: AsyncParsableCommand {
     discussion: """
       Standard output has the token alone, as --token-file reads it. It is shown this once: the farm stores its digest.
 
-      --json prints an object: id, token, role, owner, description, createdAt, expiresAt (RFC 3339, UTC).
+      Of a farm with an authority of its own (serve --ca), a token of workers is printed as a join token: with the \
+      authority's digest, so that a worker needs nothing else to trust the farm. Its time then limits who joins.
+
+      --json prints an object: id, token, join, role, owner, description, createdAt, expiresAt (RFC 3339, UTC).
       """)
 
   @Argument(help: "What it is for: viewer, submitter, operator, worker or metrics.")
@@ -55,7 +58,7 @@ struct CreateTokenCommand: AsyncParsableCommand {
         lifetimeSeconds: lifetime?.components.seconds)
       let made = try await coordinator.ask { try await $0.createToken(request) }
       if json.isOn { return try Console.printJSON(made) }
-      try Console.print(made.token ?? "")
+      try Console.print(made.join ?? made.token ?? "")
       let end = made.expiresAt.map { "valid until \($0)" } ?? "valid until it is revoked"
       Console.printError("token \(made.id), \(role.rawValue) for \(made.owner), \(end); it is not shown again")
     }

@@ -27,7 +27,7 @@ struct SheafCommand: AsyncParsableCommand {
       WorkersCommand.self, WorkerGroupCommand.self, FetchCommand.self, RetryCommand.self, CancelCommand.self,
       DeleteCommand.self,
       PauseCommand.self, ResumeCommand.self, PriorityCommand.self, OwnersCommand.self, TokenCommand.self,
-      AuditCommand.self,
+      AuditCommand.self, AuthorityCommand.self,
     ])
 }
 

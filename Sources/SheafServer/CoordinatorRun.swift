@@ -24,13 +24,13 @@ enum CoordinatorRun {
   /// Serves until a signal ends it. Throws why one of the faces cannot be served.
   /// - Parameters:
   ///   - configuration: Without a name: the coordinator's is that of this machine, with the port.
-  ///   - identity: The certificate of both faces. Nil: they are plain.
+  ///   - tls: The certificates of both faces.
   ///   - web: The address of the HTTP API and the page. Nil: there is none.
   ///   - webhooks: Where messages about jobs may be sent.
   ///   - listening: Receives the address of the HTTP API when it is served.
   static func serve(
     _ jobs: any JobStore, _ content: ContentLocator, _ configuration: CoordinatorConfiguration, at server: WireServer,
-    tls identity: TLSIdentity?, web: WireAddress?, webhooks: AddressRule, _ stop: StopSignals, _ logger: Logger,
+    tls: ServedTLS, web: WireAddress?, webhooks: AddressRule, _ stop: StopSignals, _ logger: Logger,
     listening: @escaping @Sendable (WireAddress) -> Void = { _ in }
   ) async throws {
     var configuration = configuration
@@ -38,7 +38,7 @@ enum CoordinatorRun {
     let coordinator = CoordinatorService(store: jobs, content: content, configuration: configuration, logger: logger)
     let face = web.map {
       HTTPFace(
-        FarmService(coordinator), address: $0, tls: identity, isGuarded: configuration.token != nil, logger: logger)
+        FarmService(coordinator), address: $0, tls: tls.web, isGuarded: configuration.token != nil, logger: logger)
     }
     let service = ServiceNotification()
     await stop.serve {
@@ -55,11 +55,17 @@ enum CoordinatorRun {
     let watching = Task { await service?.watch { _ = await FarmService(coordinator).isDraining } }
     defer { watching.cancel() }
     if face == nil { service?.isReady() }
-    let following = identity.map { identity in Task { await identity.follow(logger) } }
-    defer { following?.cancel() }
+    let following = Task {
+      await withDiscardingTaskGroup { group in
+        for identity in [tls.wire, tls.web === tls.wire ? nil : tls.web].compactMap(\.self) {
+          group.addTask { await identity.follow(logger) }
+        }
+      }
+    }
+    defer { following.cancel() }
     try await run(coordinator, server, face, logger) { address in
       service?.isReady()
-      logger.notice("HTTP API and page", metadata: ["address": "\(identity == nil ? "http" : "https")://\(address)/"])
+      logger.notice("HTTP API and page", metadata: ["address": "\(tls.web == nil ? "http" : "https")://\(address)/"])
       listening(address)
     }
   }
@@ -114,7 +120,7 @@ enum CoordinatorRun {
 /// without.
 struct ServedAddresses {
   let token: String?
-  let identity: TLSIdentity?
+  let hasTLS: Bool
   let allowsPlain: Bool
 
   func wire(_ listen: String?) throws -> WireAddress {
@@ -136,9 +142,9 @@ struct ServedAddresses {
       throw ValidationError(
         "\(what) can be reached from other machines and needs a token: set SHEAF_TOKEN or --token-file")
     }
-    guard identity != nil || allowsPlain else {
+    guard hasTLS || allowsPlain else {
       throw ValidationError(
-        "\(what) can be reached from other machines and needs TLS: set --tls-certificate and --tls-key, or --insecure if the network is private"
+        "\(what) can be reached from other machines and needs TLS: set --ca, or --tls-certificate and --tls-key, or --insecure if the network is private"
       )
     }
   }

@@ -77,8 +77,9 @@ struct FarmCommand: AsyncParsableCommand {
       let token = try Setting.token(file: tokenFile)
       let workerToken = try serving.workerToken(besides: token)
       let webhooks = try serving.webhookNetworks()
-      let identity = try serving.identity()
-      let addresses = ServedAddresses(token: token, identity: identity, allowsPlain: serving.allowsPlain)
+      let tls = try serving.tls()
+      let certificateLifetime = try serving.lifetimeOfCertificates()
+      let addresses = ServedAddresses(token: token, hasTLS: tls.wire != nil, allowsPlain: serving.allowsPlain)
       let address = try addresses.wire(listen)
       let web = try addresses.http(http ?? Setting.text(nil, "SHEAF_HTTP") ?? "127.0.0.1:7480")
       let slots = try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
@@ -92,9 +93,11 @@ struct FarmCommand: AsyncParsableCommand {
       try await withJobs(in: folder, store, stop, logger) { jobs, place in
         let content = try ContentLocator(
           store: store, mediaRoot: nil, contents: FileContentCache(lists: store.blocks))
-        let server = try await CoordinatorRun.bind(address, identity, logger)
+        let server = try await CoordinatorRun.bind(address, tls.wire, logger)
         var configuration = CoordinatorConfiguration(name: "", token: token)
         configuration.workerToken = workerToken
+        configuration.authority = tls.authority
+        if let certificateLifetime { configuration.certificateLifetime = certificateLifetime }
         configuration.minimumFree = 1 << 30
         let local = LocalWorker(
           executable: worker,
@@ -103,7 +106,8 @@ struct FarmCommand: AsyncParsableCommand {
             store.directory, "--exit-with-parent",
           ] + (slots.map { ["--slots", "\($0)"] } ?? [])
             // The certificate has the name by which other machines know this one.
-            + (serving.certificatePath.map { ["--tls-pinned", $0] } ?? []),
+            + (tls.pinned.map { ["--tls-pinned", $0] } ?? [])
+            + (tls.authorityPath.map { ["--tls-ca", $0, "--identity", folder.path("identity")] } ?? []),
           // A service manager waits for the farm, and not for its worker.
           environment: ["NOTIFY_SOCKET": nil]
             .merging((workerToken ?? token).map { ["SHEAF_TOKEN": $0, "SHEAF_TOKEN_FILE": nil] } ?? [:]) { $1 }
@@ -118,9 +122,9 @@ struct FarmCommand: AsyncParsableCommand {
           return nil
         }
         try await CoordinatorRun.serve(
-          jobs, content, configuration, at: server, tls: identity, web: web, webhooks: webhooks, stop, logger
+          jobs, content, configuration, at: server, tls: tls, web: web, webhooks: webhooks, stop, logger
         ) { http in
-          Self.print(page: http, wire: server.address, jobs: place, isProtected: token != nil, hasTLS: identity != nil)
+          Self.print(page: http, wire: server.address, jobs: place, isProtected: token != nil, hasTLS: tls.web != nil)
         }
         working.cancel()
         if let failure = await failing.value { throw failure }

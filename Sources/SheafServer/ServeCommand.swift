@@ -7,6 +7,7 @@ import Jobs
 import Logging
 import Runtime
 import SystemSupport
+import TLS
 import Wire
 
 struct ServeCommand: AsyncParsableCommand {
@@ -116,8 +117,8 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       let token = try Setting.token(file: tokenFile)
       let webhooks = try serving.webhookNetworks()
-      let identity = try serving.identity()
-      let addresses = ServedAddresses(token: token, identity: identity, allowsPlain: serving.allowsPlain)
+      let tls = try serving.tls()
+      let addresses = ServedAddresses(token: token, hasTLS: tls.wire != nil, allowsPlain: serving.allowsPlain)
       let address = try addresses.wire(listen)
       let web = try Setting.text(http, "SHEAF_HTTP").map(addresses.http)
       guard let database = Setting.text(database, "SHEAF_DATABASE") else {
@@ -126,7 +127,7 @@ struct ServeCommand: AsyncParsableCommand {
       guard let directory = Setting.text(store, "SHEAF_STORE") else {
         throw ValidationError("name the content store's folder with --store or SHEAF_STORE, such as /srv/sheaf/store")
       }
-      let settings = try settings(token)
+      let settings = try settings(token, tls.authority)
       let logger = try logger()
       let stop = StopSignals(logger: logger)
       await stop.listen()
@@ -134,10 +135,10 @@ struct ServeCommand: AsyncParsableCommand {
       let jobs = try await DatabaseAttempt.connect(
         database, settings.policy, content.store, isReplacing: Setting.flag(replaceStore, "SHEAF_REPLACE_STORE"), logger
       )
-      let server = try await CoordinatorRun.bind(address, identity, logger)
+      let server = try await CoordinatorRun.bind(address, tls.wire, logger)
       logger.notice("listening", metadata: ["address": "\(server.address)", "store": "\(content.store.directory)"])
       try await CoordinatorRun.serve(
-        jobs, content, settings, at: server, tls: identity, web: web, webhooks: webhooks, stop, logger)
+        jobs, content, settings, at: server, tls: tls, web: web, webhooks: webhooks, stop, logger)
       await jobs.close()
       logger.notice("stopped")
     } catch let error as SettingError {
@@ -148,8 +149,10 @@ struct ServeCommand: AsyncParsableCommand {
   /// Several heartbeats of a worker.
   private static let shortestHang = Duration.seconds(15)
 
-  private func settings(_ token: String?) throws -> CoordinatorConfiguration {
+  private func settings(_ token: String?, _ authority: CertificateAuthority?) throws -> CoordinatorConfiguration {
     var configuration = CoordinatorConfiguration(name: "", token: token)
+    configuration.authority = authority
+    if let lifetime = try serving.lifetimeOfCertificates() { configuration.certificateLifetime = lifetime }
     let connections = try Setting.number(
       maxConnections, "--max-connections", "SHEAF_MAX_CONNECTIONS", in: 1...100_000)
     if let connections { configuration.maximumConnections = Int(connections) }

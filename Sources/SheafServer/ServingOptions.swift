@@ -34,16 +34,58 @@ struct ServingOptions: ParsableArguments {
       "The key of the certificate: a file in PEM without a passphrase. [SHEAF_TLS_KEY]", valueName: "file"))
   var tlsKey: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The folder of the farm's own authority, which 'sheaf ca create' makes: the coordinator has a certificate of it, and workers join with tokens and must have one. --tls-certificate is then for the HTTP API alone. [SHEAF_CA]",
+      valueName: "dir"))
+  var ca: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --ca: a DNS name or an IP address by which workers and clients know this coordinator, besides this machine's own; may be repeated. [SHEAF_HOSTS, with commas]",
+      valueName: "host"))
+  var host: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "With --ca: how long a worker's certificate is valid, at least 10s; it is renewed at two thirds; the default is 24h. [SHEAF_CERTIFICATE_LIFETIME]",
+      valueName: "time"))
+  var certificateLifetime: String?
+
   @Flag(help: "Let other machines reach this one without TLS. [SHEAF_INSECURE]")
   var insecure = false
 
-  /// Nil: connections are plain.
-  func identity() throws(SettingError) -> TLSIdentity? {
-    try TLSIdentity.setting(certificate: tlsCertificate, key: tlsKey)
+  /// The certificates of the coordinator's faces.
+  func tls() throws -> ServedTLS {
+    let given = try TLSIdentity.setting(certificate: tlsCertificate, key: tlsKey)
+    guard let folder = Setting.text(ca, "SHEAF_CA") else {
+      return ServedTLS(
+        wire: given, web: given, pinned: Setting.text(tlsCertificate, "SHEAF_TLS_CERTIFICATE"))
+    }
+    do {
+      let authority = try CertificateAuthority(folder: folder)
+      let named = host.isEmpty ? [Setting.text(nil, "SHEAF_HOSTS") ?? ""] : host
+      let hosts = named.flatMap { $0.split { $0 == "," || $0 == " " }.map(String.init) }
+      let names = ThisMachine.names + hosts.filter { !ThisMachine.names.contains($0) }
+      let own = try TLSIdentity(of: authority, names: names, asksPeers: true)
+      // A browser would show its user's certificates to choose from if it were asked for one.
+      let web = try given ?? TLSIdentity(of: authority, names: names, asksPeers: false)
+      return ServedTLS(
+        wire: own, web: web, authority: authority, authorityPath: CertificateAuthority.certificatePath(in: folder))
+    } catch {
+      throw ValidationError("the farm's authority in \(folder) cannot be used: \(error); 'sheaf ca create' makes one")
+    }
   }
 
-  /// The path of the certificate. Nil: there is none.
-  var certificatePath: String? { Setting.text(tlsCertificate, "SHEAF_TLS_CERTIFICATE") }
+  /// How long a worker's certificate is valid. Nil: as it is by default.
+  func lifetimeOfCertificates() throws -> Duration? {
+    guard let time = try Setting.duration(certificateLifetime, "--certificate-lifetime", "SHEAF_CERTIFICATE_LIFETIME")
+    else { return nil }
+    guard time >= .seconds(10) else {
+      throw ValidationError("--certificate-lifetime (SHEAF_CERTIFICATE_LIFETIME) is at least 10s")
+    }
+    return time
+  }
 
   /// Whether other machines may reach this one without TLS.
   var allowsPlain: Bool { Setting.flag(insecure, "SHEAF_INSECURE") }

@@ -5,6 +5,8 @@ package struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
   package enum Code: Sendable, Hashable {
     /// The peer's certificate is not one that is trusted.
     case untrusted
+    /// The peer does not trust this end's certificate, or misses one.
+    case ownCertificate
     /// The peer's first bytes are not those of TLS.
     case notTLS
     /// The peer did something that TLS 1.3 does not allow, or refused the handshake.

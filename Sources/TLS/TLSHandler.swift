@@ -22,8 +22,10 @@ package final class TLSHandler: ChannelDuplexHandler {
 
   /// Which end this is.
   private enum Role {
-    /// - Parameter answer: Sent to a peer whose first bytes are not those of TLS.
-    case server(answer: ByteBuffer?)
+    /// - Parameters:
+    ///   - answer: Sent to a peer whose first bytes are not those of TLS.
+    ///   - greeted: Called when the handshake is complete, with what the peer's certificate says.
+    case server(answer: ByteBuffer?, greeted: @Sendable (WorkerCertificate?) -> Void)
     case client
 
     /// The types of records with which the other end may begin: a handshake, or the alert of a refusal.
@@ -61,9 +63,14 @@ package final class TLSHandler: ChannelDuplexHandler {
   /// - Parameters:
   ///   - answer: Sent to a peer whose first bytes are not those of TLS.
   ///   - timeout: How long the handshake may take. Nil: another handler limits it.
-  package init(server context: TLSContext, answer: ByteBuffer? = nil, timeout: Duration? = nil) throws(TLSError) {
+  ///   - greeted: Called when the handshake is complete, with what the peer's certificate says if it is a worker's of
+  ///     the farm.
+  package init(
+    server context: TLSContext, answer: ByteBuffer? = nil, timeout: Duration? = nil,
+    greeted: @escaping @Sendable (WorkerCertificate?) -> Void = { _ in }
+  ) throws(TLSError) {
     session = try .server(context)
-    role = .server(answer: answer)
+    role = .server(answer: answer, greeted: greeted)
     self.timeout = timeout
   }
 
@@ -135,7 +142,7 @@ package final class TLSHandler: ChannelDuplexHandler {
 
   private func fail(_ error: TLSError, _ context: ChannelHandlerContext) {
     guard state != .ended else { return }
-    if case .server(let answer?) = role, error.code == .notTLS {
+    if case .server(let answer?, _) = role, error.code == .notTLS {
       context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
     } else if hasReceived {
       // The alert that says to the peer why.
@@ -143,6 +150,8 @@ package final class TLSHandler: ChannelDuplexHandler {
     }
     end(context)
     context.fireErrorCaught(error)
+    // The peer reads why it is not trusted before its owner closes the connection.
+    if case .server = role, error.code == .untrusted { return }
     context.close(promise: nil)
   }
 
@@ -195,6 +204,7 @@ package final class TLSHandler: ChannelDuplexHandler {
     deadline?.cancel()
     deadline = nil
     state = .open
+    if case .server(_, let greeted) = role { greeted(session.workerCertificate()) }
     try sendWaiting(context)
   }
 

@@ -4,17 +4,28 @@ import Runtime
 import Synchronization
 import SystemSupport
 
-/// The certificate and the key of a server. New connections use what the files had when they were last looked at.
+/// The certificate and the key of a server: of files, or of the farm's own authority. New connections use what the files
+/// had when they were last looked at, or the certificate that was signed last.
 package final class TLSIdentity: Sendable {
+  private enum Source: Sendable {
+    /// Paths.
+    case files(certificate: String, key: String)
+    case authority(CertificateAuthority, names: [String], asksPeers: Bool)
+  }
+
   private struct State {
     var context: TLSContext
     /// The files that were read last, whether they could be used or not. Nil: there was none.
-    var seen: [FileIdentity?]
+    var seen: [FileIdentity?] = []
+    /// When the farm's authority signs the next certificate, in seconds since 1970.
+    var renewal: Int = .max
   }
 
-  private let certificate: String
-  private let key: String
+  private let source: Source
   private let state: Mutex<State>
+
+  /// How long a certificate of the farm's own authority is valid, in seconds. It is renewed at two thirds.
+  private static let lifetime: Int = 30 * 86_400
 
   /// Reads both files. Throws if they cannot be read, do not belong together, or the certificate has expired.
   /// - Parameters:
@@ -25,17 +36,37 @@ package final class TLSIdentity: Sendable {
   }
 
   /// - Parameter moment: When the certificate must be valid.
-  init(certificate: String, key: String, at moment: time_t) throws(TLSError) {
-    (self.certificate, self.key) = (certificate, key)
+  init(certificate: String, key: String, at moment: Int) throws(TLSError) {
+    source = .files(certificate: certificate, key: key)
     // Before they are read: a file that changes meanwhile is read again.
     let seen = [certificate, key].map(Self.identity)
     state = Mutex(State(context: try TLSContext(certificate: certificate, key: key, at: moment), seen: seen))
   }
 
+  /// Has a certificate signed by the farm's own authority, and the next one before that has expired.
+  /// - Parameters:
+  ///   - names: DNS names and IP addresses by which clients know the server.
+  ///   - asksPeers: Whether peers are asked for a certificate. Those that have none are let in all the same.
+  package init(
+    of authority: CertificateAuthority, names: [String], asksPeers: Bool, at moment: Int = time(nil)
+  ) throws(TLSError) {
+    source = .authority(authority, names: names, asksPeers: asksPeers)
+    state = Mutex(try Self.signed(by: authority, names, asksPeers, at: moment))
+  }
+
+  private static func signed(
+    by authority: CertificateAuthority, _ names: [String], _ asksPeers: Bool, at moment: Int
+  ) throws(TLSError) -> State {
+    let pair = try authority.server(for: names, lifetime: lifetime, at: moment)
+    return State(
+      context: try TLSContext(pair, of: authority, asksPeers: asksPeers),
+      renewal: moment + (pair.expires - moment) / 3 * 2)
+  }
+
   /// For a connection that is made now.
   package var context: TLSContext { state.withLock(\.context) }
 
-  /// Looks at the files once a minute until the task is cancelled.
+  /// Looks at the files, or at the time, once a minute until the task is cancelled.
   package func follow(_ logger: Logger) async {
     while true {
       do {
@@ -48,9 +79,24 @@ package final class TLSIdentity: Sendable {
     }
   }
 
-  /// Reads the files again if they are others than those that were read last. A pair that cannot be used is logged, and
-  /// the one before it stays.
-  func look(_ logger: Logger) {
+  /// Reads the files again if they are others than those that were read last, or has the next certificate signed when
+  /// it is time. What cannot be used is logged, and what was before it stays.
+  func look(_ logger: Logger, at moment: Int = time(nil)) {
+    switch source {
+    case .files(let certificate, let key): look(certificate, key, logger)
+    case .authority(let authority, let names, let asksPeers):
+      guard state.withLock({ moment >= $0.renewal }) else { return }
+      do throws(TLSError) {
+        let next = try Self.signed(by: authority, names, asksPeers, at: moment)
+        state.withLock { $0 = next }
+        logger.notice("TLS certificate renewed")
+      } catch {
+        logger.warning("TLS certificate not renewed; the one before it stays", metadata: ["reason": "\(error)"])
+      }
+    }
+  }
+
+  private func look(_ certificate: String, _ key: String, _ logger: Logger) {
     let found = [certificate, key].map(Self.identity)
     guard state.withLock({ $0.seen != found }) else { return }
     do {

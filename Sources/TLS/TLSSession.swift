@@ -92,7 +92,15 @@ struct TLSSession: ~Copyable {
       ERR_clear_error()
       throw .untrusted(verified)
     }
-    throw .recorded(.failed, "the TLS handshake failed")
+    throw refusal() ?? .recorded(.failed, "the TLS handshake failed")
+  }
+
+  /// What the peer's certificate says, if it has presented one, that was verified, of a worker.
+  func workerCertificate() -> WorkerCertificate? {
+    guard SSL_get_verify_result(session) == X509_V_OK, let handle = SSL_get1_peer_certificate(session) else {
+      return nil
+    }
+    return WorkerCertificate(reading: Certificate(owning: handle))
   }
 
   private func checkPinned() throws(TLSError) {
@@ -122,9 +130,28 @@ struct TLSSession: ~Copyable {
       switch SSL_get_error(session, result) {
       case SSL_ERROR_WANT_READ: return false
       case SSL_ERROR_ZERO_RETURN: return true
-      default: throw .recorded(.failed, "what the peer sent is not TLS as it was agreed")
+      default: throw refusal() ?? .recorded(.failed, "what the peer sent is not TLS as it was agreed")
       }
     }
+  }
+
+  /// Why the peer does not accept this end's certificate, if that is what it has said last (RFC 8446, 6.2). In TLS 1.3
+  /// it says so when this end's handshake is complete.
+  private func refusal() -> TLSError? {
+    let reason: String? =
+      switch sheaf_error_alert(ERR_peek_error()) {
+      case 42: "it is damaged"
+      case 43: "it is of another kind"
+      case 44: "it was revoked"
+      case 45: "it has expired"
+      case 46: "it cannot be used"
+      case 48: "it is not of the farm's authority"
+      case 116: "there is none"
+      default: nil
+      }
+    guard let reason else { return nil }
+    ERR_clear_error()
+    return TLSError(.ownCertificate, "this end's certificate is not accepted: \(reason)")
   }
 
   /// Encrypts at most `longestRecord` bytes.

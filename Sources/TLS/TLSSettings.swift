@@ -7,12 +7,21 @@ extension TLSTrust {
     authorities file: String?, system: Bool, environment: Setting.Environment = ProcessEnvironment.value
   ) throws(SettingError) -> TLSTrust? {
     do throws(TLSError) {
-      if let file = Setting.text(file, "SHEAF_TLS_CA", environment: environment) { return try TLSTrust(.file(file)) }
-      guard Setting.flag(system, "SHEAF_TLS", environment: environment) else { return nil }
-      return try TLSTrust(.system)
+      return try Authorities.setting(file: file, system: system, environment: environment)
+        .map { (authorities) throws(TLSError) in try TLSTrust(authorities) }
     } catch {
       throw SettingError(error.message)
     }
+  }
+}
+
+extension TLSTrust.Authorities {
+  /// The same, before the file is read.
+  package static func setting(
+    file: String?, system: Bool, environment: Setting.Environment = ProcessEnvironment.value
+  ) -> TLSTrust.Authorities? {
+    if let file = Setting.text(file, "SHEAF_TLS_CA", environment: environment) { return .file(file) }
+    return Setting.flag(system, "SHEAF_TLS", environment: environment) ? .system : nil
   }
 }
 

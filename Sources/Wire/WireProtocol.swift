@@ -63,6 +63,8 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
     case unreachable
     /// The coordinator's certificate is not one that is trusted.
     case untrusted
+    /// The coordinator does not accept the certificate that this end has presented.
+    case ownCertificate
     /// Another program listens at the address.
     case addressInUse
     /// The peer sent a refusal and closed the connection.
@@ -97,7 +99,7 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
   var refusalCode: Sheaf_Refusal.Code {
     switch code {
     case .refused(let code): code
-    case .unreachable, .untrusted, .addressInUse, .temporary: .unavailable
+    case .unreachable, .untrusted, .ownCertificate, .addressInUse, .temporary: .unavailable
     // The peer may have been stopped, as by a laptop's lid, and repeats what it did.
     case .timeout, .damaged: .unavailable
     case .violation, .closed, .content: .protocol

@@ -114,7 +114,8 @@ struct WorkerCommand: ParsableCommand {
       if !properties.confinement.contains(.landlock) {
         logger.warning("this kernel has no Landlock: task processes can read the files of the worker's user")
       }
-      agent = Agent(settings.agent(build: properties.build, source: forkServer), opener: opener, logger: logger)
+      agent = Agent(
+        try settings.agent(build: properties.build, source: forkServer, logger: logger), opener: opener, logger: logger)
     } catch {
       throw WorkerExit(code: .failure, message: "\(error)")
     }
@@ -219,6 +220,14 @@ struct WorkerOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      """
+      Where the certificate is kept that a farm with an authority of its own gives the worker; default, with TLS: \
+      $STATE_DIRECTORY, or the folder sheaf in $XDG_STATE_HOME or ~/.local/state. [SHEAF_IDENTITY]
+      """, valueName: "dir"))
+  var identity: String?
+
+  @Option(
+    help: ArgumentHelp(
       "Connect with TLS to the one coordinator that has the certificate of this file.", valueName: "file",
       visibility: .hidden))
   var tlsPinned: String?
@@ -250,8 +259,11 @@ struct WorkerOptions: ParsableArguments {
   /// The values of the command line and the environment together.
   struct Resolved {
     var coordinators: [WireAddress]
-    var trust: TLSTrust?
+    /// Nil: those of the token or of the certificate that is kept, or the connection is plain.
+    var authorities: TLSTrust.Authorities?
     var token: String
+    /// Nil: the certificate is kept nowhere.
+    var identity: String?
     var slots: Int
     /// Zero: no limit.
     var taskMemory: Int64
@@ -268,11 +280,14 @@ struct WorkerOptions: ParsableArguments {
     var logFormat: LogFormat
     var exitsWithParent: Bool
 
-    func agent(build: String, source: any ProcessSource) -> Agent.Settings {
+    func agent(build: String, source: any ProcessSource, logger: Logger) throws(TLSError) -> Agent.Settings {
       // In any order, so that the workers of a farm do not all go to its first coordinator. The coordinator of a worker
       // that `sheaf render` started is there at once or never.
       Agent.Settings(
-        coordinators: coordinators.shuffled(), trust: trust, token: token, name: name, workerID: WorkerOptions.newID(),
+        coordinators: coordinators.shuffled(),
+        credentials: try FarmCredentials(
+          token: token, authorities: authorities, name: name, folder: identity, logger: logger),
+        name: name, workerID: WorkerOptions.newID(),
         build: build,
         state: AgentState.Settings(slots: slots, drainLimit: drainLimit, idleLimit: idleLimit), taskMemory: taskMemory,
         maximumTries: exitsWithParent ? 8 : nil,
@@ -298,12 +313,12 @@ struct WorkerOptions: ParsableArguments {
       let cacheBytes = try Setting.bytes(cacheBytes, "--cache-bytes", "SHEAF_CACHE_BYTES")
       let minimumFree = try Setting.bytes(minFree, "--min-free", "SHEAF_MIN_FREE")
       let drain = try Setting.number(drainSeconds, "--drain-seconds", "SHEAF_DRAIN_SECONDS", in: 0...86400)
+      let authorities = tlsPinned.map { .certificate($0) } ?? TLSTrust.Authorities.setting(file: tlsCA, system: tls)
+      let token = try Setting.token(file: tokenFile) ?? ""
       let idle = try Setting.number(exitWhenIdle, "--exit-when-idle", "SHEAF_EXIT_WHEN_IDLE", in: 1...86400)
       return Resolved(
         coordinators: addresses,
-        trust: try tlsPinned.map { path in try TLSTrust(.certificate(path)) }
-          ?? TLSTrust.setting(authorities: tlsCA, system: tls),
-        token: try Setting.token(file: tokenFile) ?? "",
+        authorities: authorities, token: token, identity: identityFolder(authorities, token),
         slots: slots, taskMemory: Self.taskMemory(taskMemory, slots: slots),
         mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"), contentStore: contentStore,
         cache: try Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,
@@ -314,6 +329,14 @@ struct WorkerOptions: ParsableArguments {
     } catch {
       throw ValidationError("\(error)")
     }
+  }
+
+  /// Where the worker's certificate is kept. Nil: it has none, or there is no folder for it.
+  private func identityFolder(_ authorities: TLSTrust.Authorities?, _ token: String) -> String? {
+    if let folder = Setting.text(identity, "SHEAF_IDENTITY") { return folder }
+    // A coordinator that this process's parent runs, or one without TLS, gives none.
+    guard tlsPinned == nil, authorities != nil || JoinToken(token) != nil else { return nil }
+    return ProcessEnvironment.stateDirectory
   }
 
   /// Those that this process may use: by its affinity, and by the quota of the container.

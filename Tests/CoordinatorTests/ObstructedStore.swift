@@ -330,6 +330,16 @@ extension ObstructedStore {
     return try await inner.revoke(token)
   }
 
+  func joinedToken(_ id: AccessTokenID) async throws(JobStoreError) -> AccessToken? {
+    try await pass(.reading)
+    return try await inner.joinedToken(id)
+  }
+
+  func left(_ tokens: [AccessTokenID]) async throws(JobStoreError) -> [AccessTokenID] {
+    try await pass(.reading)
+    return try await inner.left(tokens)
+  }
+
   func invalid(_ tokens: [AccessTokenID]) async throws(JobStoreError) -> [AccessTokenID] {
     try await pass(.reading)
     return try await inner.invalid(tokens)

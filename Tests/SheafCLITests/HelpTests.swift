@@ -23,6 +23,8 @@ struct HelpTests {
     ("owners", OwnersCommand.self), ("worker", WorkerGroupCommand.self), ("worker-pause", PauseWorkerCommand.self),
     ("worker-drain", DrainWorkerCommand.self), ("worker-quarantine", QuarantineWorkerCommand.self),
     ("worker-resume", ResumeWorkerCommand.self), ("worker-held", HeldWorkersCommand.self),
+    ("ca", AuthorityCommand.self), ("ca-create", CreateAuthorityCommand.self), ("ca-issue", IssueCommand.self),
+    ("ca-show", ShowAuthorityCommand.self),
   ]
 
   /// Those of `farm` and `serve` are of `sheaf-server`, which `sheaf serve --help` executes.

@@ -2,12 +2,14 @@ import FarmModel
 import Jobs
 import Logging
 
-/// What is open by tokens that are rows, which is closed once such a token is revoked or past its time.
+/// What is open by tokens that are rows, which is closed once such a token is revoked; or past its time, unless the
+/// caller has joined by it.
 actor OpenAccess {
   private static let interval = Duration.seconds(1)
 
   private struct Entry {
     var token: AccessTokenID
+    var hasJoined: Bool
     var close: @Sendable () -> Void
   }
 
@@ -26,7 +28,7 @@ actor OpenAccess {
   func add(_ caller: Caller, close: @escaping @Sendable () -> Void) -> Int? {
     guard let token = caller.token else { return nil }
     next += 1
-    open[next] = Entry(token: token, close: close)
+    open[next] = Entry(token: token, hasJoined: caller.hasJoined, close: close)
     return next
   }
 
@@ -49,11 +51,14 @@ actor OpenAccess {
   }
 
   private func look() async throws(JobStoreError) {
-    let asked = Set(open.values.map(\.token))
-    let invalid = Set(try await store.invalid(asked.sorted()))
-    for (number, entry) in open where invalid.contains(entry.token) && asked.contains(entry.token) {
-      open[number] = nil
-      entry.close()
+    for hasJoined in [false, true] {
+      let asked = Set(open.values.lazy.filter { $0.hasJoined == hasJoined }.map(\.token)).sorted()
+      if asked.isEmpty { continue }
+      let ended = Set(hasJoined ? try await store.left(asked) : try await store.invalid(asked))
+      for (number, entry) in open where entry.hasJoined == hasJoined && ended.contains(entry.token) {
+        open[number] = nil
+        entry.close()
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 import FarmModel
 package import Jobs
 import SwiftProtobuf
+package import TLS
 import Wire
 
 /// The settings of a coordinator.
@@ -11,6 +12,10 @@ package struct CoordinatorConfiguration: Sendable {
   package var token: String?
   /// What workers present, and no client. Nil: workers present that of the clients.
   package var workerToken: String?
+  /// Signs the certificates that this farm's workers must have. Nil: their tokens are enough.
+  package var authority: CertificateAuthority?
+  /// How long a worker's certificate is valid.
+  package var certificateLifetime: Duration = .seconds(86_400)
   package var maximumConnections: Int
   /// The same for all coordinators of a database.
   package var policy: LeasePolicy

@@ -67,9 +67,9 @@ actor WorkerConnectionHandler {
     self.parts = parts
     self.connection = connection
     holder = Holder(worker: WorkerID(hello.workerID), session: SessionID(hello.session))
-    name = hello.name.isEmpty ? hello.workerID : hello.name
+    name = hello.workerName
     let account = caller.owner.map { "\($0)/" } ?? ""
-    self.account = account + (hello.name.isEmpty ? hello.workerID : hello.name)
+    self.account = account + hello.workerName
     slots = Int(hello.slots)
     taskMemory = hello.taskMemory == 0 ? .max : Int64(clamping: hello.taskMemory)
     build = hello.build

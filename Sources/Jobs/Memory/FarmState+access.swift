@@ -31,6 +31,14 @@ extension FarmState {
     Set(tokens).filter { id in !accessTokens.contains { $0.id == id && $0.isValid(now) } }.sorted()
   }
 
+  package func joinedToken(_ id: AccessTokenID) -> AccessToken? {
+    accessTokens.first { $0.id == id && $0.role == .worker && $0.revoked == nil }
+  }
+
+  package func left(_ tokens: [AccessTokenID]) -> [AccessTokenID] {
+    Set(tokens).filter { joinedToken($0) == nil }.sorted()
+  }
+
   package mutating func record(_ entry: AuditEntry, now: Duration) throws(JobStoreError) {
     try entry.validate()
     lastAudit += 1
@@ -51,7 +59,7 @@ extension FarmState {
 
   package mutating func removeAuditEntries(olderThan age: Duration, limit: Int, now: Duration) -> Int {
     accessTokens.removeAll { token in
-      [token.revoked, token.expires].contains { end in end.map { now - $0 > age } ?? false }
+      [token.revoked, token.role == .worker ? nil : token.expires].contains { end in end.map { now - $0 > age } ?? false }
     }
     let old = audit.filter { now - $0.at > age }.prefix(max(limit, 0))
     guard let last = old.last else { return 0 }

@@ -321,6 +321,14 @@ extension MemoryJobStore {
     try run { (state, now) in state.invalid(tokens, now: now) }
   }
 
+  package func joinedToken(_ id: AccessTokenID) throws(JobStoreError) -> AccessToken? {
+    try run { (state, _) in state.joinedToken(id) }.map(dated)
+  }
+
+  package func left(_ tokens: [AccessTokenID]) throws(JobStoreError) -> [AccessTokenID] {
+    try run { (state, _) in state.left(tokens) }
+  }
+
   package func record(_ entry: AuditEntry) throws(JobStoreError) {
     try run { (state, now) throws(JobStoreError) in try state.record(entry, now: now) }
   }

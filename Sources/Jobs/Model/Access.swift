@@ -38,7 +38,7 @@ package struct AuditEntry: Sendable, Hashable {
     case jobSubmitted, jobCancelled, jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobDeleted
     case contentUploaded, contentDownloaded
     case webhookAdded, webhookChanged, webhookRemoved, webhookSecretChanged, messageSentAgain
-    case tokenCreated, tokenRevoked, ownerChanged, workerHeld, workerReleased
+    case tokenCreated, tokenRevoked, certificateIssued, ownerChanged, workerHeld, workerReleased
     /// It had no token that is valid, or none that allows what it asked for.
     case refused
   }
@@ -108,13 +108,19 @@ package protocol AccessStore: Sendable {
   /// Those that are revoked, past their time or absent, in the order of their ids.
   func invalid(_ tokens: [AccessTokenID]) async throws(JobStoreError) -> [AccessTokenID]
 
+  /// The token of workers with this id, unless it is revoked. Its time limits who joins by it, and ends nobody who has.
+  func joinedToken(_ id: AccessTokenID) async throws(JobStoreError) -> AccessToken?
+
+  /// Those that are no tokens of workers, or revoked ones, in the order of their ids.
+  func left(_ tokens: [AccessTokenID]) async throws(JobStoreError) -> [AccessTokenID]
+
   func record(_ entry: AuditEntry) async throws(JobStoreError)
 
   /// The newest first, at most `limit`.
   func auditEntries(_ filter: AuditFilter, limit: Int) async throws(JobStoreError) -> [AuditEntry]
 
   /// Removes the oldest entries that are older than `age`, at most `limit`, and the tokens that were invalid for so
-  /// long.
+  /// long; of those of workers the revoked ones alone.
   ///
   /// - Returns: How many entries were removed.
   func removeAuditEntries(olderThan age: Duration, limit: Int) async throws(JobStoreError) -> Int

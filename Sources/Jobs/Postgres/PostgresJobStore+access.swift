@@ -45,6 +45,20 @@ extension PostgresJobStore {
     }
   }
 
+  package func joinedToken(_ id: AccessTokenID) async throws(JobStoreError) -> AccessToken? {
+    try await results.perform { (connection) throws(JobStoreError) in
+      var fields = try connection.run(.joinedToken, [.text(id.description.withoutNul)]).first
+      return try fields?.accessToken()
+    }
+  }
+
+  package func left(_ tokens: [AccessTokenID]) async throws(JobStoreError) -> [AccessTokenID] {
+    try await results.perform { (connection) throws(JobStoreError) in
+      try connection.run(.leftTokens, [.texts(tokens.map(\.description.withoutNul))])
+        .map { (fields) throws(JobStoreError) in AccessTokenID(try fields.text()) }
+    }
+  }
+
   package func record(_ entry: AuditEntry) async throws(JobStoreError) {
     try entry.validate()
     let entry = entry.withoutNul
@@ -137,6 +151,18 @@ extension Statement {
     WHERE NOT EXISTS (SELECT FROM sheaf.token WHERE token.id = asked.id AND \(isValid)) ORDER BY id
     """)
 
+  private static let isJoined = "role = 'worker' AND revoked_at IS NULL"
+
+  fileprivate static let joinedToken = Statement(
+    "joined-token", "SELECT \(tokenColumns) FROM sheaf.token WHERE id = $1 AND \(isJoined)")
+
+  fileprivate static let leftTokens = Statement(
+    "left-tokens",
+    """
+    SELECT DISTINCT asked.id COLLATE "C" AS id FROM unnest($1) AS asked (id)
+    WHERE NOT EXISTS (SELECT FROM sheaf.token WHERE token.id = asked.id AND \(isJoined)) ORDER BY id
+    """)
+
   fileprivate static let addAudit = Statement(
     "add-audit",
     """
@@ -166,6 +192,6 @@ extension Statement {
     "remove-tokens",
     """
     DELETE FROM sheaf.token
-    WHERE least(revoked_at, expires_at) < sheaf.now() - $1 * interval '1 microsecond'
+    WHERE least(revoked_at, CASE WHEN role <> 'worker' THEN expires_at END) < sheaf.now() - $1 * interval '1 microsecond'
     """)
 }

@@ -120,6 +120,7 @@ package enum WireClient {
     switch error.code {
     case .untrusted: WireError(.untrusted, "the coordinator at \(address) is not trusted: \(error)")
     case .notTLS: WireError(.unreachable, "what listens at \(address) does not use TLS, and this program requires it")
+    case .ownCertificate: WireError(.ownCertificate, "the coordinator at \(address) refuses this worker: \(error)")
     case .truncated: WireError(.closed, "\(error)")
     case .timeout: WireError(.timeout, "\(error)")
     case .failed, .file: WireError(.unreachable, "there is no TLS connection to \(address): \(error)")

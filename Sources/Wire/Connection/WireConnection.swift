@@ -240,6 +240,7 @@ enum WireTransport {
     private let rules: FrameRules
     private let identity: TLSIdentity?
     private let isOpened = Mutex(false)
+    private let certificate = Mutex<WorkerCertificate?>(nil)
 
     /// - Parameter identity: Of this server. Nil: the connection is plain.
     init(_ channel: any Channel, _ rules: FrameRules, _ identity: TLSIdentity?) {
@@ -252,12 +253,19 @@ enum WireTransport {
     /// and begins to read it.
     func open() async throws -> Opening {
       isOpened.withLock { $0 = true }
-      return try await channel.eventLoop.flatSubmit { [channel, rules, identity] in
+      return try await channel.eventLoop.flatSubmit { [self] in
         WireTransport.open(channel, rules) {
-          try identity.map { try TLSHandler(server: $0.context, answer: WireTransport.answerToPlain) }
+          try identity.map {
+            try TLSHandler(server: $0.context, answer: WireTransport.answerToPlain) { [weak self] found in
+              self?.certificate.withLock { $0 = found }
+            }
+          }
         }
       }.get()
     }
+
+    /// What the peer's certificate says, once its hello is there. Nil: it has presented none of a worker of the farm.
+    var peerCertificate: WorkerCertificate? { certificate.withLock { $0 } }
 
     /// The peer's address, without its port.
     var address: String { channel.remoteAddress?.ipAddress ?? "" }

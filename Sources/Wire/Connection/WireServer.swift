@@ -8,9 +8,16 @@ package import TLS
 
 /// The listening end: a coordinator.
 package struct WireServer: Sendable {
-  /// Checks a hello from an address without its port. Returns the welcome to answer with, and who the peer is; or why
-  /// it is refused.
-  package typealias Admission<Peer> = @Sendable (Sheaf_Hello, String) async -> Result<(Sheaf_Welcome, Peer), WireError>
+  /// Where a peer connects from.
+  package struct Origin: Sendable {
+    /// Without its port.
+    package var address: String
+    /// Verified. Nil: the peer has presented none.
+    package var certificate: WorkerCertificate?
+  }
+
+  /// Checks a hello. Returns the welcome to answer with, and who the peer is; or why it is refused.
+  package typealias Admission<Peer> = @Sendable (Sheaf_Hello, Origin) async -> Result<(Sheaf_Welcome, Peer), WireError>
   /// Serves a connection until it is done. What it throws is sent to the peer as a refusal.
   package typealias Session<Peer> = @Sendable (WireConnection, Sheaf_Hello, Peer) async throws -> Void
 
@@ -123,7 +130,7 @@ package struct WireServer: Sendable {
           let hello = try await hello(opening.first)
           isSilent = false
           if hello.role == .worker { connection = WireConnection(opening, inbound, outbound, share: .worker) }
-          let (welcome, peer) = try await admit(hello, accepted.address).get()
+          let (welcome, peer) = try await admit(hello, Origin(address: address, certificate: accepted.peerCertificate)).get()
           pending.remove(number)
           let isOneMore = open.add(1) > maximumConnections
           defer { open.add(-1) }
@@ -134,6 +141,8 @@ package struct WireServer: Sendable {
           throw error
         } catch let error as TLSError where isSilent {
           refusals.refused("TLS handshakes that failed", address)
+          // So that the peer reads why: what it has sent meanwhile would break the connection before that.
+          if error.code == .untrusted { try await Task.sleep(for: WireProtocol.refusalDelay) }
           throw error
         } catch let error as WireError {
           logger.debug("connection refused", metadata: ["peer": "\(connection.peer)", "reason": "\(error.message)"])

@@ -804,6 +804,11 @@ package nonisolated struct Sheaf_Hello: Sendable {
   /// Workers: how many bytes of memory each task may use; 0: as many as it needs.
   package var taskMemory: UInt64 = 0
 
+  /// Workers: asks a farm that has an authority of its own for a certificate: PKCS #10 in DER, of which the key counts.
+  /// The worker says who it is by its token, or by the certificate that it has presented, which is renewed so. Empty: it
+  /// has one that is valid for long, or wants none.
+  package var certificateRequest: Data = Data()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -826,6 +831,10 @@ package nonisolated struct Sheaf_Welcome: Sendable {
 
   /// Workers: how long a task may go without progress before the worker ends it as HUNG. 0: 60 s.
   package var hangMilliseconds: UInt32 = 0
+
+  /// Workers: what was asked for: the worker's certificate and that of the authority, in PEM. The coordinator then closes
+  /// the connection, and the worker connects with it. Empty: the farm has no authority, and the connection goes on.
+  package var certificate: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -3650,7 +3659,7 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Hello"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}role\0\u{1}token\0\u{1}name\0\u{1}slots\0\u{1}build\0\u{3}worker_id\0\u{1}session\0\u{3}task_memory\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}role\0\u{1}token\0\u{1}name\0\u{1}slots\0\u{1}build\0\u{3}worker_id\0\u{1}session\0\u{3}task_memory\0\u{3}certificate_request\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3667,6 +3676,7 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 7: try { try decoder.decodeSingularStringField(value: &self.workerID) }()
       case 8: try { try decoder.decodeSingularInt64Field(value: &self.session) }()
       case 9: try { try decoder.decodeSingularUInt64Field(value: &self.taskMemory) }()
+      case 10: try { try decoder.decodeSingularBytesField(value: &self.certificateRequest) }()
       default: break
       }
     }
@@ -3700,6 +3710,9 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
     if self.taskMemory != 0 {
       try visitor.visitSingularUInt64Field(value: self.taskMemory, fieldNumber: 9)
     }
+    if !self.certificateRequest.isEmpty {
+      try visitor.visitSingularBytesField(value: self.certificateRequest, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3713,6 +3726,7 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.workerID != rhs.workerID {return false}
     if lhs.session != rhs.session {return false}
     if lhs.taskMemory != rhs.taskMemory {return false}
+    if lhs.certificateRequest != rhs.certificateRequest {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3720,7 +3734,7 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension Sheaf_Welcome: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Welcome"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}server\0\u{3}heartbeat_milliseconds\0\u{3}lease_milliseconds\0\u{3}max_chunk_bytes\0\u{3}hang_milliseconds\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}server\0\u{3}heartbeat_milliseconds\0\u{3}lease_milliseconds\0\u{3}max_chunk_bytes\0\u{3}hang_milliseconds\0\u{1}certificate\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3734,6 +3748,7 @@ nonisolated extension Sheaf_Welcome: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 4: try { try decoder.decodeSingularUInt32Field(value: &self.leaseMilliseconds) }()
       case 5: try { try decoder.decodeSingularUInt32Field(value: &self.maxChunkBytes) }()
       case 6: try { try decoder.decodeSingularUInt32Field(value: &self.hangMilliseconds) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self.certificate) }()
       default: break
       }
     }
@@ -3758,6 +3773,9 @@ nonisolated extension Sheaf_Welcome: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if self.hangMilliseconds != 0 {
       try visitor.visitSingularUInt32Field(value: self.hangMilliseconds, fieldNumber: 6)
     }
+    if !self.certificate.isEmpty {
+      try visitor.visitSingularStringField(value: self.certificate, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3768,6 +3786,7 @@ nonisolated extension Sheaf_Welcome: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.leaseMilliseconds != rhs.leaseMilliseconds {return false}
     if lhs.maxChunkBytes != rhs.maxChunkBytes {return false}
     if lhs.hangMilliseconds != rhs.hangMilliseconds {return false}
+    if lhs.certificate != rhs.certificate {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -10,9 +10,7 @@ struct Agent: Sendable {
   struct Settings: Sendable {
     /// The farm's coordinators, at least one. The worker is connected to one of them at a time.
     var coordinators: [WireAddress]
-    /// Whom the worker trusts. Nil: the connection is plain.
-    var trust: TLSTrust?
-    var token: String
+    var credentials: FarmCredentials
     /// A name for people.
     var name: String
     /// Unique to this run of the worker.
@@ -39,6 +37,8 @@ struct Agent: Sendable {
   private enum Occurrence: Sendable {
     case connected(CoordinatorConnection, Sheaf_Welcome)
     case event(AgentEvent)
+    /// The certificate is a new one.
+    case renewed
     /// The service manager is to be sent that events are handled.
     case watchdog
   }
@@ -75,6 +75,7 @@ struct Agent: Sendable {
       group.addTask { try await connect() }
       group.addTask { await work() }
       group.addTask { try await watchDisk() }
+      group.addTask { try await renewCertificate() }
       if let interval = settings.service?.interval { group.addTask { try await watch(every: interval) } }
       defer { group.cancelAll() }
       do {
@@ -109,24 +110,53 @@ struct Agent: Sendable {
     }
   }
 
-  private func connect() async throws {
-    let hello = Sheaf_Hello.with {
+  /// Without the token, which the credentials have.
+  private var hello: Sheaf_Hello {
+    .with {
       $0.role = .worker
-      $0.token = settings.token
       $0.name = settings.name
       $0.slots = UInt32(settings.state.slots)
       $0.taskMemory = UInt64(clamping: settings.taskMemory)
       $0.build = settings.build
       $0.workerID = settings.workerID
     }
-    let connector = CoordinatorConnector(
-      addresses: settings.coordinators, trust: settings.trust, hello: hello, maximumTries: settings.maximumTries,
+  }
+
+  private var connector: CoordinatorConnector {
+    CoordinatorConnector(
+      addresses: settings.coordinators, credentials: settings.credentials, hello: hello, maximumTries: settings.maximumTries,
       longestConnecting: settings.longestConnecting, logger: logger
     ) { [holdsLeases] in holdsLeases.isSet }
+  }
+
+  private func connect() async throws {
     try await connector.run { coordinator, welcome in
       post.yield(.connected(coordinator, welcome))
     } onEvent: { event in
       post.yield(.event(event))
+    }
+  }
+
+  /// Renews the worker's certificate when two thirds of its time are over. The connection is then made anew, because it
+  /// ends with the certificate that it was made with; tasks go on meanwhile.
+  private func renewCertificate() async throws {
+    while true {
+      let renewal = settings.credentials.renewal()
+      // The clock may be set.
+      guard let renewal, renewal.wait <= .zero else {
+        try await Task.sleep(for: min(max(renewal?.wait ?? .seconds(3), .seconds(1)), .seconds(60)))
+        continue
+      }
+      do {
+        try await connector.renew()
+        logger.info("certificate renewed")
+        post.yield(.renewed)
+      } catch let error as CancellationError {
+        throw error
+      } catch {
+        logger.warning("certificate not renewed", metadata: ["reason": "\(error)"])
+        try await Task.sleep(for: min(max(renewal.left / 6, .seconds(1)), .seconds(60)))
+      }
     }
   }
 
@@ -158,6 +188,9 @@ struct Agent: Sendable {
           hang: welcome.hangMilliseconds > 0 ? .milliseconds(Int(welcome.hangMilliseconds)) : nil)
         settings.service?.isReady()
       case .event(let posted): event = posted
+      case .renewed:
+        coordinator?.close()
+        continue
       case .watchdog:
         settings.service?.isAlive()
         continue

@@ -1,4 +1,6 @@
+import FoundationEssentials
 import Logging
+import Runtime
 import Synchronization
 import TLS
 import Wire
@@ -62,9 +64,8 @@ struct CoordinatorConnection: Sendable {
 struct CoordinatorConnector: Sendable {
   /// At least one.
   let addresses: [WireAddress]
-  /// Nil: the connection is plain.
-  let trust: TLSTrust?
-  /// Its session is filled in here.
+  let credentials: FarmCredentials
+  /// Its session, and what the credentials have, are filled in here.
   let hello: Sheaf_Hello
   /// How many failed tries in a row end `run`; with nil, no number of them does.
   let maximumTries: Int?
@@ -90,13 +91,21 @@ struct CoordinatorConnector: Sendable {
     while !Task.isCancelled {
       let address = addresses[round.place]
       hello.session += 1
-      let greeting = hello
       let wasConnected = Atomic(false)
+      let hasJoined = Atomic(false)
+      var presentsCertificate = false
       var reason = WireError(.closed, "the coordinator closed the connection")
       do {
         let timeout = longestConnecting ?? (holdsLeases() ? Backoff.longestWithLeases : Backoff.longest)
-        try await WireClient.withConnection(to: address, trusting: trust, hello: greeting, timeout: timeout) {
+        let greeting = try await BlockingWork.run { [credentials] in try credentials.greeting() }
+        presentsCertificate = greeting.hasCertificate
+        let sent = hello.with(greeting)
+        try await WireClient.withConnection(to: address, trusting: greeting.trust, hello: sent, timeout: timeout) {
           connection, welcome in
+          if try await take(welcome, for: greeting) {
+            hasJoined.store(true, ordering: .releasing)
+            return
+          }
           wasConnected.store(true, ordering: .releasing)
           logger.info("connected", metadata: ["coordinator": "\(address)", "server": "\(welcome.server)"])
           let coordinator = CoordinatorConnection(connection)
@@ -105,8 +114,19 @@ struct CoordinatorConnector: Sendable {
         }
       } catch let error as WireError {
         reason = error
+      } catch let error as TLSError {
+        reason = WireError(.untrusted, "\(error)")
       } catch is CancellationError {
         break
+      }
+      if hasJoined.load(ordering: .acquiring) {
+        logger.notice("joined", metadata: ["coordinator": "\(address)"])
+        continue
+      }
+      // The certificate may be of a token that was revoked, or of an authority that the farm had once.
+      if presentsCertificate, reason.code == .ownCertificate || reason.code == .refused(.token), credentials.refuse() {
+        logger.warning("certificate refused; this worker joins again", metadata: ["reason": "\(reason)"])
+        continue
       }
       let isNew = wasConnected.load(ordering: .acquiring)
       if isNew {
@@ -126,6 +146,47 @@ struct CoordinatorConnector: Sendable {
       logger.warning("not connected", metadata: ["reason": "\(reason)", "next try in": "\(wait)"])
       do { try await Task.sleep(for: wait) } catch { break }
     }
+  }
+}
+
+extension CoordinatorConnector {
+  /// Asks for the next certificate, at the first address that gives one. Throws `WireError` if none does.
+  func renew() async throws {
+    var failure = WireError(.closed, "no coordinator signs certificates any more")
+    for address in addresses {
+      do {
+        let greeting = try await BlockingWork.run { [credentials] in try credentials.greeting(renewing: true) }
+        guard greeting.hasCertificate else { return }
+        var hello = hello
+        // It is no connection for tasks, and leaves the open one alone.
+        hello.session = 1
+        let isRenewed = try await WireClient.withConnection(
+          to: address, trusting: greeting.trust, hello: hello.with(greeting)
+        ) { try await take($1, for: greeting) }
+        if isRenewed { return }
+      } catch let error as WireError {
+        failure = error
+      } catch let error as TLSError {
+        failure = WireError(.untrusted, "\(error)")
+      }
+    }
+    throw failure
+  }
+
+  /// Takes the certificate that was asked for. Returns whether there is one.
+  private func take(_ welcome: Sheaf_Welcome, for greeting: FarmCredentials.Greeting) async throws -> Bool {
+    guard let key = greeting.key, !welcome.certificate.isEmpty else { return false }
+    try await BlockingWork.run { [credentials] in try credentials.take(welcome.certificate, for: key) }
+    return true
+  }
+}
+
+extension Sheaf_Hello {
+  fileprivate func with(_ greeting: FarmCredentials.Greeting) -> Sheaf_Hello {
+    var hello = self
+    hello.token = greeting.token
+    if let key = greeting.key { hello.certificateRequest = Data(key.request) }
+    return hello
   }
 }
 
@@ -172,7 +233,7 @@ extension WireError {
   /// Whether a coordinator that answers a hello with it will answer every other hello with it.
   fileprivate var isPermanent: Bool {
     switch code {
-    case .refused(.token), .refused(.protocol), .violation, .untrusted: true
+    case .refused(.token), .refused(.protocol), .violation, .untrusted, .ownCertificate: true
     default: false
     }
   }
