@@ -12,7 +12,9 @@ struct AuthorityCommand: AsyncParsableCommand {
       A coordinator that is given the authority's folder (serve --ca) signs its own certificate, and those of the \
       workers that join. These commands ask no coordinator; they read and write files.
       """,
-    subcommands: [CreateAuthorityCommand.self, ShowAuthorityCommand.self, IssueCommand.self])
+    subcommands: [
+      CreateAuthorityCommand.self, ShowAuthorityCommand.self, JoinTokenCommand.self, IssueCommand.self,
+    ])
 }
 
 struct CreateAuthorityCommand: AsyncParsableCommand {
@@ -42,26 +44,43 @@ struct CreateAuthorityCommand: AsyncParsableCommand {
 
 struct ShowAuthorityCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Show the digest of the farm's authority, and until when it is valid.",
+    commandName: "show", abstract: "Show the digest of the farm's authority, and until when it is valid.")
+
+  @Argument(help: "The authority's folder.")
+  var folder: String
+
+  func run() async throws {
+    try await reporting {
+      let authority = try authorityFailures { try CertificateAuthority(folder: folder) }
+      try Console.print("SHA-256      \(authority.digest)")
+      try Console.print("valid until  \(Timestamp(milliseconds: Int64(authority.expires) * 1000))")
+    }
+  }
+}
+
+struct JoinTokenCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "join-token", abstract: "Print the join token of the farm's own token of workers.",
     discussion: """
-      With --token-file the join token is printed that workers of the farm's own token need, as 'sheaf token create \
-      worker' prints those of others.
+      Workers need nothing else to join. Tokens that can be revoked one by one are made by 'sheaf token create worker'.
       """)
 
   @Argument(help: "The authority's folder.")
   var folder: String
 
-  @Option(help: ArgumentHelp("A file whose first line is the token of workers.", valueName: "file"))
-  var tokenFile: String?
+  @Option(
+    help: ArgumentHelp(
+      "A file whose first line is the token of workers. [SHEAF_WORKER_TOKEN_FILE; or the token itself in SHEAF_WORKER_TOKEN]",
+      valueName: "file"))
+  var workerTokenFile: String?
 
   func run() async throws {
     try await reporting {
-      let authority = try authorityFailures { try CertificateAuthority(folder: folder) }
-      if let tokenFile, let token = try Setting.token(file: tokenFile) {
-        return try Console.print(JoinToken(authority: authority.digest, token: token).description)
+      guard let token = try Setting.token(file: workerTokenFile, "SHEAF_WORKER_TOKEN") else {
+        throw ValidationError("name the token of workers with --worker-token-file or SHEAF_WORKER_TOKEN")
       }
-      try Console.print("SHA-256      \(authority.digest)")
-      try Console.print("valid until  \(Timestamp(milliseconds: Int64(authority.expires) * 1000))")
+      let authority = try authorityFailures { try CertificateAuthority(folder: folder) }
+      try Console.print(JoinToken(authority: authority.digest, token: token).description)
     }
   }
 }
@@ -80,17 +99,23 @@ struct IssueCommand: AsyncParsableCommand {
   @Argument(help: "DNS names and IP addresses by which clients know the server.")
   var names: [String]
 
-  @Option(help: ArgumentHelp("The file for the certificate, with the authority's behind it.", valueName: "file"))
-  var certificate: String
+  @Option(
+    help: ArgumentHelp(
+      "The file for the certificate, with the authority's behind it. Required. [SHEAF_TLS_CERTIFICATE]",
+      valueName: "file"))
+  var certificate: String?
 
-  @Option(help: ArgumentHelp("The file for its key.", valueName: "file"))
-  var key: String
+  @Option(help: ArgumentHelp("The file for its key. Required. [SHEAF_TLS_KEY]", valueName: "file"))
+  var key: String?
 
-  @Option(help: ArgumentHelp("How long it is valid; the default is 90d.", valueName: "time"))
+  @Option(help: ArgumentHelp("How long it is valid; the default is 90d. [SHEAF_EXPIRES]", valueName: "time"))
   var expires: String?
 
   func run() async throws {
     try await reporting {
+      guard let certificate = Setting.text(certificate, "SHEAF_TLS_CERTIFICATE"),
+        let key = Setting.text(key, "SHEAF_TLS_KEY")
+      else { throw ValidationError("name the files to write with --certificate and --key") }
       let lifetime = try Setting.duration(expires, "--expires", "SHEAF_EXPIRES") ?? .seconds(90 * 86_400)
       let pair = try authorityFailures {
         try CertificateAuthority(folder: folder).server(for: names, lifetime: Int(lifetime.components.seconds))

@@ -54,10 +54,12 @@ package enum ProcessEnvironment {
     return folder
   }
 
-  /// The folder of what a service keeps: the one that a service manager has made for it (`STATE_DIRECTORY`), or `sheaf` in
-  /// `$XDG_STATE_HOME` or `~/.local/state`. Nil: none of the variables is an absolute path.
+  /// The folder of what a service keeps: the one that a service manager has made for it (`STATE_DIRECTORY`), or `sheaf`
+  /// in `$XDG_STATE_HOME` or `~/.local/state`. Nil: none of the variables is an absolute path.
   package static var stateDirectory: String? {
-    if let folder = value("STATE_DIRECTORY")?.split(separator: ":").first, folder.hasPrefix("/") { return String(folder) }
+    if let folder = value("STATE_DIRECTORY")?.split(separator: ":").first, folder.hasPrefix("/") {
+      return String(folder)
+    }
     if let state = value("XDG_STATE_HOME"), state.hasPrefix("/") { return state + "/sheaf" }
     guard let home = value("HOME"), home.hasPrefix("/") else { return nil }
     return home + "/.local/state/sheaf"

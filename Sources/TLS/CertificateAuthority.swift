@@ -38,7 +38,8 @@ package final class CertificateAuthority: @unchecked Sendable {
     }
     let key = try PrivateKey.new()
     let certificate = try Self.certificate(
-      subject: name, key: key.handle, extensions: [
+      subject: name, key: key.handle,
+      extensions: [
         (NID_basic_constraints, "critical,CA:TRUE,pathlen:0"), (NID_key_usage, "critical,keyCertSign"),
         (NID_subject_key_identifier, "hash"),
       ], from: moment - allowance, until: moment + lifetime)
@@ -130,7 +131,8 @@ package final class CertificateAuthority: @unchecked Sendable {
     subject: String, key: OpaquePointer, usage: String, names: String, at moment: Int, until: Int
   ) throws(TLSError) -> String {
     let signed = try Self.certificate(
-      subject: subject, key: key, issuer: issuer.handle, extensions: [
+      subject: subject, key: key, issuer: issuer.handle,
+      extensions: [
         (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
         (NID_ext_key_usage, usage), (NID_subject_alt_name, names), (NID_subject_key_identifier, "hash"),
         (NID_authority_key_identifier, "keyid"),

@@ -1,7 +1,8 @@
 import CSSL
 import Glibc
 
-/// The certificate and the key that a worker presents to a farm's coordinators, signed by the farm's `CertificateAuthority`.
+/// The certificate and the key that a worker presents to a farm's coordinators, signed by the farm's
+/// `CertificateAuthority`.
 package struct ClientCertificate: Sendable, Hashable {
   /// The worker's certificate and then that of the farm's authority, in PEM.
   package let chain: String
@@ -15,7 +16,9 @@ package struct ClientCertificate: Sendable, Hashable {
   /// When it was signed and until when it is valid, in seconds since 1970.
   package let issued: Int
   package let expires: Int
+}
 
+extension ClientCertificate {
   /// Throws if the chain is not such a one, or the key is another's.
   package init(chain: String, key: String) throws(TLSError) {
     let file = try PEMFile(text: chain, name: "the worker's certificate")

@@ -42,8 +42,8 @@ package final class TLSContext: @unchecked Sendable {
   }
 
   /// Of a server with a certificate of the farm's own authority.
-  /// - Parameter asksPeers: Whether peers are asked for a certificate. One that has none is let in all the same: what it
-  ///   may do is for the caller to decide. One with a certificate that is not a valid one of this authority for a
+  /// - Parameter asksPeers: Whether peers are asked for a certificate. One that has none is let in all the same: what
+  ///   it may do is for the caller to decide. One with a certificate that is not a valid one of this authority for a
   ///   client is refused.
   convenience init(
     _ pair: CertificateAuthority.ServerPair, of authority: CertificateAuthority, asksPeers: Bool

@@ -4,8 +4,8 @@ import Runtime
 import Synchronization
 import SystemSupport
 
-/// The certificate and the key of a server: of files, or of the farm's own authority. New connections use what the files
-/// had when they were last looked at, or the certificate that was signed last.
+/// The certificate and the key of a server: of files, or of the farm's own authority. New connections use what the
+/// files had when they were last looked at, or the certificate that was signed last.
 package final class TLSIdentity: Sendable {
   private enum Source: Sendable {
     /// Paths.

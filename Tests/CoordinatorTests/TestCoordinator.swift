@@ -7,6 +7,7 @@ import Logging
 import SwiftProtobuf
 import Synchronization
 import SystemSupport
+import TLS
 import TestPrograms
 import Testing
 import Wire
@@ -47,7 +48,7 @@ struct TestCoordinator: Sendable {
     clock: @escaping @Sendable () -> Duration = { .zero },
     configure: (inout CoordinatorConfiguration) -> Void = { _ in },
     wrap: (MemoryJobStore) -> any JobStore = { $0 }, availableBytes: (@Sendable () throws -> Int64)? = nil,
-    diskSize: (@Sendable () -> Int64)? = nil,
+    diskSize: (@Sendable () -> Int64)? = nil, tls: TLSIdentity? = nil,
     _ body: @escaping @Sendable (TestCoordinator) async throws -> R
   ) async throws -> R {
     let folder = try TemporaryFolder()
@@ -61,7 +62,7 @@ struct TestCoordinator: Sendable {
         return Directories.files(in: path + "/temporary").reduce(diskSize()) { $0 - $1.allocatedSize }
       }, mediaRoot: mediaRoot, contents: FileContentCache())
     let server = try await WireServer.bind(
-      to: WireAddress(host: "127.0.0.1", port: 0), helloTimeout: helloTimeout, logger: logger)
+      to: WireAddress(host: "127.0.0.1", port: 0), tls: tls, helloTimeout: helloTimeout, logger: logger)
     var configuration = CoordinatorConfiguration(
       name: "test", token: token, maximumConnections: maximumConnections, policy: policy)
     configure(&configuration)

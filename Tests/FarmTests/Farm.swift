@@ -17,7 +17,8 @@ final class Farm: @unchecked Sendable {
   private var workers: [RunningProgram] = []
   private let slots: Int
   private let mediaRoot: String?
-  private let certificates: TestCertificates?
+  /// A file with the authority of the coordinators' certificates. Nil: connections are plain.
+  let authority: String?
   private let endpoint: CoordinatorClient.Endpoint
   /// Of all coordinators.
   let address: String
@@ -44,14 +45,17 @@ final class Farm: @unchecked Sendable {
   ///   - recorded: A folder of `Tests/Compatibility`, or of a backup, whose database and content store the farm goes on
   ///     with. Nil: it is a new one.
   ///   - certificates: All connections use TLS. Nil: they are plain.
+  ///   - ownAuthority: How long certificates of workers are valid that the farm's own authority signs, in place of
+  ///     `certificates`. Nil: it has none.
   ///   - comparing: Which percentage of the results is compared. Tests count the tasks that workers start.
   init(
     coordinators number: Int = 1, workers count: Int, slots: Int, mediaRoot: String? = nil,
     environments: [[String: String]] = [],
-    recorded: URL? = nil, certificates: TestCertificates? = nil, comparing: Int = 0
+    recorded: URL? = nil, certificates: TestCertificates? = nil, ownAuthority: String? = nil,
+    comparing: Int = 0
   ) async throws {
     files = try Workspace()
-    self.certificates = certificates
+    authority = ownAuthority == nil ? certificates?.authority : files.path("ca/authority.pem")
     (self.slots, self.mediaRoot) = (slots, mediaRoot)
     database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
     let port = Int.random(in: 10000...16000) * 2
@@ -59,9 +63,12 @@ final class Farm: @unchecked Sendable {
       [WireAddress(host: "127.0.0.1", port: port)]
       + (1..<number).map { _ in WireAddress(host: "127.0.0.1", port: Int.random(in: 16001...16300) * 2) }
     (address, http) = (addresses.map(\.description).joined(separator: ","), "127.0.0.1:\(port + 1)")
+    if ownAuthority != nil {
+      let made = try await Command.sheaf("ca", "create", files.path("ca")).run()
+      guard made.status == 0 else { throw Command.Failure(description: made.errors) }
+    }
     endpoint = CoordinatorClient.Endpoint(
-      addresses: addresses, token: token,
-      trust: try certificates.map { try TLSTrust(.file($0.authority)) })
+      addresses: addresses, token: token, trust: try authority.map { try TLSTrust(.file($0)) })
     _ = try await Command.output("createdb", database)
     if let recorded {
       _ = try await Command.output(
@@ -74,6 +81,7 @@ final class Farm: @unchecked Sendable {
     if let certificates {
       serve += ["--tls-certificate", certificates.certificate(.good), "--tls-key", certificates.key(.good)]
     }
+    if let ownAuthority { serve += ["--ca", files.path("ca"), "--certificate-lifetime", ownAuthority] }
     if let mediaRoot { serve += ["--media-root", mediaRoot] }
     serve += ["--verify-share", "\(comparing)"]
     for (index, address) in addresses.enumerated() {
@@ -149,7 +157,8 @@ final class Farm: @unchecked Sendable {
     if let mediaRoot { arguments += ["--media-root", mediaRoot] }
     let worker = Command(
       executable: Place.products.appendingPathComponent(program).path, arguments: arguments,
-      environment: ["SHEAF_TOKEN": workerToken].merging(trust) { $1 }.merging(environment) { $1 })
+      environment: ["SHEAF_TOKEN": workerToken, "SHEAF_IDENTITY": files.path("identity-\(index)")]
+        .merging(trust) { $1 }.merging(environment) { $1 })
     let log = files.path("worker-\(index).log")
     try Data().write(to: URL(fileURLWithPath: log))
     workers.append(try worker.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))
@@ -166,7 +175,7 @@ final class Farm: @unchecked Sendable {
   }
 
   /// The variables of whom clients and workers trust.
-  private var trust: [String: String] { certificates.map { ["SHEAF_TLS_CA": $0.authority] } ?? [:] }
+  private var trust: [String: String] { authority.map { ["SHEAF_TLS_CA": $0] } ?? [:] }
 
   /// Runs a script of the shell in a folder, with what it needs to use the HTTP API.
   func shell(_ script: String, in folder: String, seconds: Double = 240) async throws -> Command.Result {
@@ -196,10 +205,18 @@ final class Farm: @unchecked Sendable {
       .joined(separator: "\n")
   }
 
+  /// How often a worker has logged something.
+  func lines(of text: String, byWorker index: Int) throws -> Int {
+    let log = try Data(contentsOf: URL(fileURLWithPath: files.path("worker-\(index).log")))
+    return String(decoding: log, as: UTF8.self).components(separatedBy: text).count - 1
+  }
+
+  /// A folder of the farm's, such as `ca` or `identity-0`, the first worker's.
+  func folder(_ name: String) -> String { files.path(name) }
+
   /// How many tasks a worker has started.
   func tasksStarted(byWorker index: Int) throws -> Int {
-    let log = try Data(contentsOf: URL(fileURLWithPath: files.path("worker-\(index).log")))
-    return String(decoding: log, as: UTF8.self).components(separatedBy: "task started").count - 1
+    try lines(of: "task started", byWorker: index)
   }
 
   /// The name by which the coordinator knows a worker.

@@ -48,6 +48,38 @@ struct AccessTests {
   }
 
   @Test(arguments: StoreKind.allCases)
+  func `a worker that has joined stays until its token is revoked, whatever the token's time`(
+    kind: StoreKind
+  ) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      let join = AccessToken(
+        id: AccessTokenID("tok_w"), digest: .of(Array("w".utf8)), role: .worker, owner: "studio")
+      let other = AccessToken(
+        id: AccessTokenID("tok_v"), digest: .of(Array("v".utf8)), role: .worker, owner: "studio")
+      let added = try #require(try await store.add(join, lifetime: .seconds(77)))
+      _ = try #require(try await store.add(other, lifetime: .seconds(77)))
+      _ = try #require(try await store.add(Self.maker, lifetime: nil))
+      #expect(try await store.joinedToken(join.id) == added)
+      try farm.advance(.seconds(500))
+      #expect(try await store.accessToken(of: join.digest) == nil)
+      #expect(try await store.joinedToken(join.id) == added)
+      // Nobody joins with a token of another role, or with none.
+      #expect(try await store.joinedToken(Self.maker.id) == nil)
+      let asked = [join.id, Self.maker.id, AccessTokenID("tok_z"), join.id]
+      #expect(try await store.left(asked) == [Self.maker.id, AccessTokenID("tok_z")])
+      // Its time does not make it one that is forgotten, and its end does.
+      _ = try await store.revoke(other.id)
+      try farm.advance(.seconds(100))
+      #expect(try await store.removeAuditEntries(olderThan: .seconds(99), limit: 10) == 0)
+      #expect(try await store.accessTokens().map(\.id) == [Self.maker.id, join.id])
+      _ = try await store.revoke(join.id)
+      #expect(try await store.joinedToken(join.id) == nil)
+      #expect(try await store.left([join.id]) == [join.id])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
   func `the audit is listed newest first, by owner, subject and action`(kind: StoreKind) async throws {
     try await kind.run { farm in
       let store = farm.store

@@ -24,7 +24,7 @@ struct HelpTests {
     ("worker-drain", DrainWorkerCommand.self), ("worker-quarantine", QuarantineWorkerCommand.self),
     ("worker-resume", ResumeWorkerCommand.self), ("worker-held", HeldWorkersCommand.self),
     ("ca", AuthorityCommand.self), ("ca-create", CreateAuthorityCommand.self), ("ca-issue", IssueCommand.self),
-    ("ca-show", ShowAuthorityCommand.self),
+    ("ca-show", ShowAuthorityCommand.self), ("ca-join-token", JoinTokenCommand.self),
   ]
 
   /// Those of `farm` and `serve` are of `sheaf-server`, which `sheaf serve --help` executes.

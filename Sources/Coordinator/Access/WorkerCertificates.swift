@@ -8,8 +8,8 @@ import Wire
 /// The certificates of a farm's workers: who is given one, and whose word it is.
 ///
 /// A worker joins with a token, and asks for a certificate then; from then on the certificate is what it shows. It is
-/// valid as long as its token is not revoked: the token's own time limits who joins, and not who has. One that was given
-/// for the farm's own token is valid as long as the farm has that token.
+/// valid as long as its token is not revoked: the token's own time limits who joins, and not who has. One that was
+/// given for the farm's own token is valid as long as the farm has that token.
 struct WorkerCertificates: Sendable {
   let authority: CertificateAuthority
   let lifetime: Duration

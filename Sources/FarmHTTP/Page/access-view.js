@@ -13,7 +13,7 @@ const roles = [
 const lifetimes = [["", "until it is revoked"], ["86400", "1 day"], ["2592000", "30 days"], ["7776000", "90 days"],
   ["31536000", "1 year"]];
 const actions = [
-  ["", "Everything"], ["refused", "Refusals"], ["tokenCreated,tokenRevoked,ownerChanged", "Tokens and owners"], ["workerHeld,workerReleased", "Workers"],
+  ["", "Everything"], ["refused", "Refusals"], ["tokenCreated,tokenRevoked,certificateIssued,ownerChanged", "Tokens and owners"], ["workerHeld,workerReleased", "Workers"],
   ["jobSubmitted,jobCancelled,jobRetried,jobPaused,jobResumed,jobPriorityChanged,jobDeleted", "Jobs"], ["contentUploaded,contentDownloaded", "Content"],
   ["webhookAdded,webhookChanged,webhookRemoved,webhookSecretChanged,messageSentAgain", "Webhooks"],
 ];

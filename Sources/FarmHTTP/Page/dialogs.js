@@ -105,10 +105,11 @@ export function askHold(worker) {
 export function showToken(made) {
   return new Promise(resolve => {
     const dialog = element("dialog", { "aria-labelledby": "dialog-title" });
-    const field = element("input", { id: "new-token", readonly: true, value: made.token, onfocus: () => field.select() });
+    const field = element("input", { id: "new-token", readonly: true, value: made.join ?? made.token, onfocus: () => field.select() });
     dialog.append(
       element("h2", { id: "dialog-title", text: `The token of ${made.owner}` }),
-      element("p", { text: "It is shown this once: the farm stores no more than its digest." }),
+      element("p", { text: "It is shown this once: the farm stores no more than its digest."
+        + (made.join ? " It is a join token: a worker needs nothing else to know the farm." : "") }),
       element("label", { for: "new-token", text: `${made.role}, ${made.id}` }), field,
       element("div.actions", {}, element("button.primary", {
         type: "button", text: "I have it", onclick: () => dialog.close(),

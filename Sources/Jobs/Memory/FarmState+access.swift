@@ -59,7 +59,8 @@ extension FarmState {
 
   package mutating func removeAuditEntries(olderThan age: Duration, limit: Int, now: Duration) -> Int {
     accessTokens.removeAll { token in
-      [token.revoked, token.role == .worker ? nil : token.expires].contains { end in end.map { now - $0 > age } ?? false }
+      [token.revoked, token.role == .worker ? nil : token.expires].contains { end in end.map { now - $0 > age } ?? false
+      }
     }
     let old = audit.filter { now - $0.at > age }.prefix(max(limit, 0))
     guard let last = old.last else { return 0 }

@@ -130,7 +130,8 @@ package struct WireServer: Sendable {
           let hello = try await hello(opening.first)
           isSilent = false
           if hello.role == .worker { connection = WireConnection(opening, inbound, outbound, share: .worker) }
-          let (welcome, peer) = try await admit(hello, Origin(address: address, certificate: accepted.peerCertificate)).get()
+          let (welcome, peer) = try await admit(hello, Origin(address: address, certificate: accepted.peerCertificate))
+            .get()
           pending.remove(number)
           let isOneMore = open.add(1) > maximumConnections
           defer { open.add(-1) }

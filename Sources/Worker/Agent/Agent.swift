@@ -124,7 +124,8 @@ struct Agent: Sendable {
 
   private var connector: CoordinatorConnector {
     CoordinatorConnector(
-      addresses: settings.coordinators, credentials: settings.credentials, hello: hello, maximumTries: settings.maximumTries,
+      addresses: settings.coordinators, credentials: settings.credentials, hello: hello,
+      maximumTries: settings.maximumTries,
       longestConnecting: settings.longestConnecting, logger: logger
     ) { [holdsLeases] in holdsLeases.isSet }
   }

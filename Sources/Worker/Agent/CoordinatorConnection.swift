@@ -126,6 +126,9 @@ struct CoordinatorConnector: Sendable {
       // The certificate may be of a token that was revoked, or of an authority that the farm had once.
       if presentsCertificate, reason.code == .ownCertificate || reason.code == .refused(.token), credentials.refuse() {
         logger.warning("certificate refused; this worker joins again", metadata: ["reason": "\(reason)"])
+        if wasConnected.load(ordering: .acquiring) { onEvent(.disconnected) }
+        // Coordinators that refuse what they have signed are not asked all the time.
+        do { try await Task.sleep(for: backoff.wait(jitter: .random(in: 0...1))) } catch { break }
         continue
       }
       let isNew = wasConnected.load(ordering: .acquiring)

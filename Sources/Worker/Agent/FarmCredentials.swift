@@ -5,8 +5,8 @@ import Synchronization
 import SystemSupport
 import TLS
 
-/// How a worker shows a farm who it is, and whom of the farm it trusts: with a token; and at a farm with an authority of
-/// its own with a certificate, for which it asks with the token, and which it keeps in a file and renews.
+/// How a worker shows a farm who it is, and whom of the farm it trusts: with a token; and at a farm with an authority
+/// of its own with a certificate, for which it asks with the token, and which it keeps in a file and renews.
 ///
 /// Its methods block for a moment, for a file of a few hundred bytes.
 final class FarmCredentials: Sendable {
@@ -38,8 +38,8 @@ final class FarmCredentials: Sendable {
 
   /// - Parameters:
   ///   - token: The farm's, or a join token. Empty: there is none.
-  ///   - authorities: Whom to trust. Nil: the authority of the join token, else that of the certificate in the folder;
-  ///     if there is neither, the connection is plain.
+  ///   - authorities: Whom to trust. Nil: the authority of the join token; without a token that of the certificate in
+  ///     the folder; if there is neither, the connection is plain.
   ///   - name: The worker's. A certificate of another name is not used.
   ///   - folder: Where the certificate is kept, and is looked for now. Nil: nowhere.
   /// Throws if a file cannot be used, or there is nothing but a folder without a certificate.
@@ -52,18 +52,24 @@ final class FarmCredentials: Sendable {
     self.name = name
     self.logger = logger
     file = folder.map { "\($0)/\(Self.fileName(name))" }
-    let kept = file.flatMap { try? OpenFile.contents(of: $0, limit: 1 << 16) }.map { String(decoding: $0, as: UTF8.self) }
+    let kept = file.flatMap { try? OpenFile.contents(of: $0, limit: 1 << 16) }.map {
+      String(decoding: $0, as: UTF8.self)
+    }
     var certificate: ClientCertificate?
     if let kept, let found = try? ClientCertificate(chain: kept, key: kept) {
       let isForToken = token.isEmpty || kept.hasPrefix(Self.firstLine(self.token))
       let isOfFarm = join.map { $0.authority == found.authorityDigest } ?? true
       if isForToken, isOfFarm, found.identity.name == name, found.expires > moment { certificate = found }
     }
-    self.authorities = authorities ?? join.map { .digest($0.authority) } ?? certificate.map { .text($0.authority) }
+    // A token of a farm without TLS stays one, whatever another farm has given this worker.
+    self.authorities =
+      authorities ?? join.map { .digest($0.authority) }
+      ?? (token.isEmpty ? certificate.map { .text($0.authority) } : nil)
     state = Mutex(State(certificate: certificate))
     if let folder, certificate == nil, token.isEmpty, authorities == nil {
       throw TLSError(
-        .file, kept == nil
+        .file,
+        kept == nil
           ? "the worker \(name) has no certificate in \(folder): give it a join token"
           : "the worker's certificate in \(folder) has expired or cannot be used: give it a join token")
     }
@@ -108,10 +114,12 @@ final class FarmCredentials: Sendable {
     }
   }
 
-  /// The farm does not take the certificate. Returns whether there is a token with which to ask for another one.
+  /// The farm does not take the certificate: it is not shown again if there is a token with which to ask for another
+  /// one. Returns whether there is.
   func refuse() -> Bool {
+    if token.isEmpty { return false }
     state.withLock { $0.isRefused = true }
-    return !token.isEmpty
+    return true
   }
 
   /// How long until the certificate is to be renewed, and until it expires. Nil: there is none to renew.

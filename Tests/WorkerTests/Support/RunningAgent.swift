@@ -29,7 +29,9 @@ struct RunningAgent {
     let root = try mediaRoot.map { path throws(SystemError) in try MediaRoot(path) }
     let agent = Agent(
       Agent.Settings(
-        coordinators: [address], token: token, name: "test", workerID: "1", build: "build",
+        coordinators: [address],
+        credentials: try FarmCredentials(token: token, authorities: nil, name: "test", logger: logger), name: "test",
+        workerID: "1", build: "build",
         state: AgentState.Settings(slots: slots, hangLimit: hangLimit, drainLimit: drainLimit),
         maximumTries: maximumTries, longestConnecting: longestConnecting, source: source,
         disk: DiskWatch(
