@@ -12,6 +12,12 @@ import Wire
 struct CoordinatorOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
+      "A file with options in JSON5, by their names without dashes; the command line and the environment go before it. [SHEAF_CONFIG]",
+      valueName: "file"))
+  var config: String?
+
+  @Option(
+    help: ArgumentHelp(
       """
       The coordinator's address, or those of several with commas between them, of which the first that answers is used; \
       the default is 127.0.0.1:7433. [SHEAF_COORDINATOR]

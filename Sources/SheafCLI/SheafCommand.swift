@@ -47,6 +47,14 @@ extension SheafCommand {
     if let refusal = unknownCommand(Array(CommandLine.arguments.dropFirst())) {
       endProcess(ExitCode.validationFailure.rawValue, "sheaf: \(refusal)")
     }
+    // The server reads its own.
+    if !["serve", "farm"].contains(CommandLine.arguments.dropFirst().first) {
+      do {
+        try ConfigurationFile.apply(Array(CommandLine.arguments.dropFirst()), help: _dumpHelp())
+      } catch {
+        endProcess(ExitCode.validationFailure.rawValue, "sheaf: \(error)")
+      }
+    }
     do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {

@@ -23,6 +23,11 @@ struct ServerCommand: AsyncParsableCommand {
       endProcess(CommandFailure.Code.work.rawValue, "sheaf: \(shortage)")
     }
     do {
+      try ConfigurationFile.apply(Array(CommandLine.arguments.dropFirst()), help: _dumpHelp())
+    } catch {
+      endProcess(ExitCode.validationFailure.rawValue, "sheaf: \(error)")
+    }
+    do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()

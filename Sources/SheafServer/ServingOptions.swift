@@ -7,6 +7,12 @@ import Webhooks
 struct ServingOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
+      "A file with options in JSON5, by their names without dashes; the command line and the environment go before it. [SHEAF_CONFIG]",
+      valueName: "file"))
+  var config: String?
+
+  @Option(
+    help: ArgumentHelp(
       "The form of the log: text, or json with one object a line; the default is text. [SHEAF_LOG_FORMAT]",
       valueName: "format"))
   var logFormat: String?

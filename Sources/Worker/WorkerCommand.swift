@@ -36,6 +36,11 @@ package enum WorkerProgram {
     if let shortage = ProcessLimits.shortage() {
       endProcess(ExitCode.failure.rawValue, "sheaf-worker: \(shortage)")
     }
+    do {
+      try ConfigurationFile.apply(arguments, help: WorkerCommand._dumpHelp())
+    } catch {
+      endProcess(ExitCode.validationFailure.rawValue, "sheaf-worker: \(error)")
+    }
     Task {
       do {
         let command = try WorkerCommand.parse()
@@ -162,6 +167,12 @@ private struct WorkerExit: Error {
 }
 
 struct WorkerOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "A file with options in JSON5, by their names without dashes; the command line and the environment go before it. [SHEAF_CONFIG]",
+      valueName: "file"))
+  var config: String?
+
   @Option(
     help: ArgumentHelp(
       """

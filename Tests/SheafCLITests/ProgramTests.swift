@@ -48,6 +48,27 @@ import Wire
   }
 
   /// Exit handlers of libraries destroy what threads of the database or of the network still use.
+  @Test func `a file has what neither the command line nor the environment has`() async throws {
+    func file(_ text: String) throws { _ = try folder.write(Data(text.utf8), "farm.json") }
+    func tried(_ script: String, _ port: Int) async throws {
+      let result = try await run(script)
+      #expect(result.status == 69 && result.errors.contains("127.0.0.1:\(port):"), "\(script): \(result.errors)")
+    }
+    try file("{coordinator: '127.0.0.1:1', json: true} // where")
+    try await tried("sheaf workers --config farm.json", 1)
+    try await tried("SHEAF_CONFIG=farm.json sheaf workers", 1)
+    try await tried("SHEAF_COORDINATOR= SHEAF_CONFIG=farm.json sheaf workers", 1)
+    try await tried("SHEAF_COORDINATOR=127.0.0.1:3 SHEAF_CONFIG=none sheaf workers --config=farm.json", 3)
+    try await tried("SHEAF_COORDINATOR=127.0.0.1:3 sheaf workers --config farm.json --coordinator 127.0.0.1:2", 2)
+    for (text, words) in [("{coordinatr: 1}", "\"coordinatr\" is no option"), ("{", "is not JSON5")] {
+      try file(text)
+      let result = try await run("sheaf workers --config farm.json")
+      #expect(result.status == 64 && result.errors.contains(words), "\(result.status): \(result.errors)")
+    }
+    let result = try await run("SHEAF_CONFIG=none sheaf workers")
+    #expect(result.status == 64 && result.errors.contains("none failed: No such file"), "\(result.errors)")
+  }
+
   @Test func `programs end without exit handlers`() async throws {
     let source = folder.url.appendingPathComponent("handler.c")
     try Data(
