@@ -255,6 +255,16 @@ package struct JobRun: Sendable {
         }), job)
   }
 
+  /// Gives a job another pool, or none. Throws as `pause`.
+  package func setPool(of job: String, to pool: String?) async throws {
+    try await steer(
+      .setPool(
+        .with {
+          $0.job = job
+          $0.pool = pool ?? ""
+        }), job)
+  }
+
   private func steer(_ message: WireMessage, _ job: String) async throws {
     guard case .steerReply(let reply) = try await client.request(message) else { throw CoordinatorClient.unexpected }
     guard let state = JobState(reply.state) else { throw Self.absent(job) }
@@ -275,6 +285,30 @@ package struct JobRun: Sendable {
       let report = try reply.reports.first
     else { throw CoordinatorClient.unexpected }
     return report
+  }
+
+  /// All pools.
+  package func pools() async throws -> [PoolReport] { try await pools(.poolsQuery(.init())) }
+
+  /// Gives a pool working hours.
+  package func changePool(_ pool: String, _ request: PoolRequest) async throws -> PoolReport {
+    guard let report = try await pools(.changePool(Sheaf_ChangePool(pool, request))).first else {
+      throw CoordinatorClient.unexpected
+    }
+    return report
+  }
+
+  /// Removes a pool's working hours. Throws with exit code 1 if it has none.
+  package func removePool(_ pool: String) async throws -> PoolReport {
+    guard let report = try await pools(.removePool(.with { $0.pool = pool })).first else {
+      throw CommandFailure(.work, "the pool \(pool) has no working hours")
+    }
+    return report
+  }
+
+  private func pools(_ message: WireMessage) async throws -> [PoolReport] {
+    guard case .poolsReply(let reply) = try await client.request(message) else { throw CoordinatorClient.unexpected }
+    return try reply.reports
   }
 
   /// The workers that are held.

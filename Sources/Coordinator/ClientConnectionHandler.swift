@@ -135,6 +135,15 @@ actor ClientConnectionHandler {
     case .resumeJob(let resume): return .steerReply(resume.job, try await farm.resume(JobID(resume.job)))
     case .setPriority(let change):
       return .steerReply(change.job, try await farm.setPriority(of: JobID(change.job), to: change.priority))
+    case .setPool(let change):
+      let pool = change.pool.isEmpty ? nil : change.pool
+      return .steerReply(change.job, try await farm.setPool(of: JobID(change.job), to: pool))
+    case .poolsQuery: return .poolsReply(try Sheaf_PoolsReply(try await farm.pools()))
+    case .changePool(let change):
+      return .poolsReply(try Sheaf_PoolsReply([try await farm.changePool(change.pool, PoolRequest(change))]))
+    case .removePool(let message):
+      let pool = try await farm.removePool(message.pool)
+      return .poolsReply(try Sheaf_PoolsReply(pool.map { [$0] } ?? []))
     case .ownersQuery: return .ownersReply(try Sheaf_OwnersReply(try await farm.owners()))
     case .changeOwner(let change):
       return .ownersReply(try Sheaf_OwnersReply(try await farm.changeOwner(change.owner, OwnerRequest(change))))

@@ -210,6 +210,7 @@ package actor CoordinatorService {
       guard isWorker, let certificates else {
         let caller = try await authentication.caller(
           presenting: hello.token, as: isWorker ? .worker : .client, from: origin.address)
+        if isWorker { try requirePools(hello, of: caller) }
         return configuration.welcome(hello).map { ($0, Admitted(caller: caller)) }
       }
       let caller =
@@ -218,6 +219,7 @@ package actor CoordinatorService {
         } else {
           try await authentication.caller(presenting: hello.token, as: .worker, from: origin.address)
         }
+      try requirePools(hello, of: caller)
       guard origin.certificate != nil || !hello.certificateRequest.isEmpty else { throw WorkerCertificates.required }
       var admitted = Admitted(caller: caller, expires: origin.certificate?.expires)
       switch configuration.welcome(hello) {
@@ -237,6 +239,16 @@ package actor CoordinatorService {
     } catch {
       let code: WireError.Code = error.code == .unavailable ? .refused(.unavailable) : .refused(.token)
       return .failure(WireError(code, error.message))
+    }
+  }
+
+  /// Throws `.forbidden`, and records it, if a worker asks for a pool that its token does not allow.
+  private nonisolated func requirePools(_ hello: Sheaf_Hello, of caller: Caller) throws(FarmError) {
+    do {
+      _ = try caller.pools(asking: hello.pools)
+    } catch {
+      audit.recordRefusal(AuditEntry(.refused, by: caller, of: "", detail: error.description))
+      throw FarmError(.forbidden, error.description)
     }
   }
 

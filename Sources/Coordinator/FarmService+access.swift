@@ -98,6 +98,13 @@ extension FarmService {
     if let seconds = request.lifetimeSeconds, !Self.lifetimes.contains(seconds) {
       throw FarmError(.invalid, "a token is valid for 1 s to \(Self.lifetimes.upperBound) s (ten years)")
     }
+    if let pool = request.pool {
+      guard PoolName.isValid(pool) else { throw FarmError(.invalid, "a token's pool is \(PoolName.rule)") }
+      guard request.role == .worker || request.role == .submitter else {
+        throw FarmError(
+          .invalid, "a token of role \(request.role.rawValue) has no pool: only workers' and submitters' have one")
+      }
+    }
     guard coordinator.authentication.token != nil else {
       throw FarmError(
         .conflict, "this farm has no token of its own, so everybody may do everything: give it one with --token-file")
@@ -106,10 +113,11 @@ extension FarmService {
     return try await withStore {
       let token = AccessToken(
         id: AccessTokenID("tok_\(Self.random(8).hex)"), digest: Authentication.digest(of: text), role: request.role,
-        owner: request.owner, description: description)
+        owner: request.owner, pool: request.pool, description: description)
       let added = try await coordinator.store.add(token, lifetime: request.lifetimeSeconds.map { .seconds($0) })
       guard let added else { throw FarmError(.unavailable, "the new token was there before: repeat the request") }
-      try await audit(.tokenCreated, "\(added.id)", "\(added.role.rawValue), \(added.owner)")
+      let bound = added.pool.map { ", pool \($0)" } ?? ""
+      try await audit(.tokenCreated, "\(added.id)", "\(added.role.rawValue), \(added.owner)\(bound)")
       var report = TokenReport(added)
       report.token = text
       if request.role == .worker { report.join = coordinator.certificates?.joinToken(with: text) }
@@ -171,6 +179,7 @@ extension TokenReport {
     self.init(
       id: token.id.description, role: token.role, owner: token.owner, description: token.description,
       createdAt: Timestamp(since1970: token.created))
+    pool = token.pool
     expiresAt = token.expires.map { Timestamp(since1970: $0) }
     revokedAt = token.revoked.map { Timestamp(since1970: $0) }
   }

@@ -82,6 +82,7 @@ extension FarmEventReport.Name {
       case .jobPaused: .jobPaused
       case .jobResumed: .jobResumed
       case .jobPriorityChanged: .jobPriorityChanged
+      case .jobPoolChanged: .jobPoolChanged
       case .jobEnded: .jobEnded
       case .jobDeleted: .jobDeleted
       case .jobDoubted: .jobDoubted

@@ -42,7 +42,15 @@ extension FarmService {
   }
 
   /// How many workers the work at hand needs. Throws `.unavailable` if the job store does not answer.
-  package func demand() async throws -> WorkerDemand { try await counts().demand }
+  /// - Parameter pool: Only the jobs of this pool and its workers are counted; empty: the jobs without a pool, and the
+  ///   workers without one. Nil: all are.
+  package func demand(ofPool pool: String? = nil) async throws -> WorkerDemand {
+    guard let pool else { return try await counts().demand }
+    try require(.measure)
+    let stored = try await withStore { try await coordinator.store.counts(ofPool: pool) }
+    let workers = try await asked(by: .ownProcess).workers()
+    return WorkerDemand(stored, workers.filter { pool.isEmpty ? $0.pools.isEmpty : $0.pools.contains(pool) })
+  }
 
   /// What this coordinator has measured by itself.
   package func ownCounts() async -> CoordinatorCounts {

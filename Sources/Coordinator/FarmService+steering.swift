@@ -33,6 +33,32 @@ extension FarmService {
     }
   }
 
+  /// Gives a job another pool, or none.
+  /// - Returns: As `pause`.
+  package func setPool(of job: JobID, to pool: String?) async throws -> JobState? {
+    if let pool, !PoolName.isValid(pool) { throw FarmError(.invalid, "a job's pool is \(PoolName.rule)") }
+    if let own = caller.pool, pool == nil { throw refusal("the token is for the pool \"\(own)\" alone, not for none") }
+    let pool = try self.pool(asking: pool)
+    return try await steer(job, .jobPoolChanged, pool ?? "none") { store in
+      try await store.setPool(of: job, to: pool)
+    }
+  }
+
+  /// The pool of a job for which the caller asks for one, or for none. Throws `.forbidden` if it may not have it.
+  func pool(asking name: String?) throws(FarmError) -> String? {
+    do {
+      return try caller.pool(asking: name)
+    } catch {
+      throw refusal(error.description)
+    }
+  }
+
+  /// Records that something is refused to the caller.
+  private func refusal(_ message: String) -> FarmError {
+    coordinator.audit.recordRefusal(AuditEntry(.refused, by: caller, of: "", detail: message))
+    return FarmError(.forbidden, message)
+  }
+
   private func steer(
     _ job: JobID, _ action: AuditEntry.Action, _ detail: String = "",
     _ body: @Sendable (any JobStore) async throws -> JobState?
@@ -49,9 +75,7 @@ extension FarmService {
   func check(priority: Int32) throws(FarmError) {
     guard caller.role == .submitter, !Self.submitterPriorities.contains(priority) else { return }
     let (lowest, highest) = (Self.submitterPriorities.lowerBound, Self.submitterPriorities.upperBound)
-    let message = "a submitter's priorities are \(lowest) to \(highest), not \(priority)"
-    coordinator.audit.recordRefusal(AuditEntry(.refused, by: caller, of: "", detail: message))
-    throw FarmError(.forbidden, message)
+    throw refusal("a submitter's priorities are \(lowest) to \(highest), not \(priority)")
   }
 
   // MARK: Owners

@@ -61,7 +61,9 @@ package struct FarmService: Sendable {
   package func submit(_ submission: Submission, _ text: SubmittedText? = nil) async throws -> SubmissionReply {
     try require(.submit)
     try check(priority: submission.priority)
-    return try await withStore {
+    var submission = submission
+    submission.pool = try pool(asking: submission.pool)
+    return try await withStore { [submission] in
       for before in submission.schedule.after {
         let found = try await sees(JobID(before)) ? try await coordinator.store.summary(of: JobID(before)) : nil
         guard let found, caller.owner == nil || found.job.owner == caller.owner else {
@@ -106,7 +108,7 @@ package struct FarmService: Sendable {
         limit: min(query.limit, JobQuery.mostLimit), after: after,
         filter: JobFilter(
           states: query.states, name: query.name, since: query.since?.since1970, before: query.before?.since1970,
-          owner: caller.role == .submitter ? caller.owner : nil))
+          owner: caller.role == .submitter ? caller.owner : nil, pool: query.pool))
       return list
     }
   }

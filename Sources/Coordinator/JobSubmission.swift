@@ -28,6 +28,9 @@ struct JobSubmission: Sendable {
     guard submission.id.utf8.count <= 64, submission.id.utf8.allSatisfy({ (33...126).contains($0) }) else {
       throw FarmError(.invalid, "a submission must be named by 1 to 64 visible ASCII characters, or not at all")
     }
+    if let pool = submission.pool, !PoolName.isValid(pool) {
+      throw FarmError(.invalid, "a job's pool is \(PoolName.rule)")
+    }
     let before = submission.schedule.after
     guard before.count <= NewJob.mostBefore, before.allSatisfy({ JobID($0).isWellFormed }) else {
       throw FarmError(.invalid, "a job comes after at most \(NewJob.mostBefore) jobs, each named by its id")
@@ -38,6 +41,7 @@ struct JobSubmission: Sendable {
     let trace = submission.traceparent.flatMap { TraceContext($0)?.child() } ?? .fresh()
     request.traceparent = trace.description
     request.priority = submission.priority == 0 ? nil : submission.priority
+    request.pool = submission.pool
     request.schedule = submission.schedule == JobSchedule() ? nil : submission.schedule
     let (tasks, encoded) = try await BlockingWork.run { [results = service.results, request] in
       (try ProbeTasks.make(request, results: results), try request.encoded())
@@ -46,7 +50,7 @@ struct JobSubmission: Sendable {
     let new = JobID(Self.freshName())
     var job = NewJob(
       id: new, submission: submission.id.isEmpty ? nil : key(submission.id), name: name, owner: owner,
-      purpose: .render, priority: submission.priority, request: encoded, tasks: tasks)
+      pool: submission.pool, purpose: .render, priority: submission.priority, request: encoded, tasks: tasks)
     let schedule = submission.schedule
     (job.isPaused, job.after) = (schedule.isPaused, schedule.after.map { JobID($0) })
     job.hold = schedule.holdUntil.map { max(.zero, $0.since1970 - .seconds(Date.now.timeIntervalSince1970)) }

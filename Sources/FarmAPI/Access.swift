@@ -7,10 +7,16 @@ package struct TokenRequest: Sendable, Hashable, Codable {
   package var owner: String
   /// For people.
   package var description: String?
+  /// The only pool of workers that register with it, or of jobs that are submitted with it. Nil: they choose. Only
+  /// tokens of workers and submitters have one.
+  package var pool: String?
   /// From now on, at least 1. Nil: it does not expire.
   package var lifetimeSeconds: Int64?
 
-  package init(role: Role, owner: String, description: String? = nil, lifetimeSeconds: Int64? = nil) {
+  package init(
+    role: Role, owner: String, description: String? = nil, lifetimeSeconds: Int64? = nil, pool: String? = nil
+  ) {
+    self.pool = pool
     self.role = role
     self.owner = owner
     self.description = description
@@ -25,6 +31,8 @@ package struct TokenReport: Sendable, Hashable, Codable {
   @NamedValue package var role: Role?
   package var owner: String
   package var description: String
+  /// The only pool of workers that register with it, or of jobs that are submitted with it. Nil: they choose.
+  package var pool: String?
   package var createdAt: Timestamp
   /// Nil: it does not expire.
   package var expiresAt: Timestamp?

@@ -3,7 +3,8 @@ package import FarmModel
 /// What has happened in the farm, as clients get it. Its JSON is stable: keys may be added, but are never changed.
 package struct FarmEventReport: Sendable, Hashable, Codable {
   package enum Name: String, Sendable, Hashable, Codable, CaseIterable {
-    case jobSubmitted, jobPlanned, jobReplanned, jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobEnded,
+    case jobSubmitted, jobPlanned, jobReplanned, jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobPoolChanged,
+      jobEnded,
       jobDeleted, jobDoubted
     case taskGranted, taskDone, taskCompared, taskFailed
     case workerConnected, workerDisconnected, workerPaused, workerResumed, workerHeld, workerReleased

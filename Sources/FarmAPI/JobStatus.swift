@@ -27,6 +27,8 @@ package struct JobStatus: Sendable, Hashable, Codable {
   @NamedValue package var state: JobState?
   /// Jobs of a higher priority go first.
   package var priority: Int32 = 0
+  /// The pool of the workers that take its tasks. Nil: all workers do.
+  package var pool: String?
   /// Whether it waits until it is resumed.
   package var isPaused = false
   /// Why the film of a job that is done may be wrong, for a person. Nil: nothing is known against it.
@@ -253,6 +255,10 @@ package struct WorkerStatus: Sendable, Hashable, Codable {
   package var hold: String?
   /// For a person.
   package var holdReason: String?
+  /// The pools whose jobs it takes, besides those without a pool.
+  package var pools: [String] = []
+  /// Whether it is granted nothing because all of its pools are closed now.
+  package var isClosed = false
 
   package init(name: String, id: String) {
     self.name = name

@@ -64,6 +64,8 @@ package struct Submission: Sendable, Hashable, Codable {
   package var name = ""
   /// Jobs of a higher priority go first.
   package var priority: Int32 = 0
+  /// The pool of the workers that take its tasks. Nil: all workers do, or the submitter's token has a pool.
+  package var pool: String?
   package var schedule = JobSchedule()
   package var options = RenderOptions()
   /// The output's path, whose extension selects the container; empty if the document's `export.to` does.
@@ -112,6 +114,8 @@ package struct JobQuery: Sendable, Hashable, Codable {
   package var since: Timestamp?
   /// Only jobs that were submitted before this time.
   package var before: Timestamp?
+  /// Only jobs of this pool; empty: only those without one. Nil: of any.
+  package var pool: String?
 
   package init() {}
 }

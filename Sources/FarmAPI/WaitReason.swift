@@ -32,6 +32,10 @@ package enum WaitReason: String, Sendable, Hashable, Codable, CaseIterable {
   case after
   /// Its owner has as many running tasks as it may have.
   case quota
+  /// Its pool is closed, or the pools of all workers are.
+  case poolClosed
+  /// No worker of its pool is connected.
+  case noPoolWorker
   /// A result of one of its tasks waits to be compared with another worker's.
   case comparison
   /// One that this version does not know.

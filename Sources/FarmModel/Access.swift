@@ -56,16 +56,20 @@ package struct Caller: Sendable, Hashable {
   package var owner: String?
   /// Nil: it has the farm's own token, or needs none.
   package var token: AccessTokenID?
+  /// The token's: the only pool of its workers and jobs. Nil: they choose.
+  package var pool: String?
   /// Where from: an address without its port. Empty: this process.
   package var address: String
   /// Whether it is known by a certificate that it was given for the token, so that the end of the token's time is not
   /// its end.
   package var hasJoined = false
 
-  package init(role: Role, owner: String? = nil, token: AccessTokenID? = nil, address: String = "") {
+  package init(role: Role, owner: String? = nil, token: AccessTokenID? = nil, pool: String? = nil, address: String = "")
+  {
     self.role = role
     self.owner = owner
     self.token = token
+    self.pool = pool
     self.address = address
   }
 
@@ -75,5 +79,32 @@ package struct Caller: Sendable, Hashable {
   /// - Parameter jobOwner: The job's. Nil: it has none.
   package func sees(jobOf jobOwner: String?) -> Bool {
     role != .submitter || owner != nil && owner == jobOwner
+  }
+}
+
+/// Why somebody does not get a pool, for a person.
+package struct PoolRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+  package var description: String
+}
+
+extension Caller {
+  /// The pools of a session of a worker that asks for some: one whose token has a pool need not ask for it, and has no
+  /// other. In their order as bytes.
+  package func pools(asking names: [String]) throws(PoolRefusal) -> [String] {
+    guard let pool else { return PoolName.sorted(names) }
+    for name in names { try requirePool(name, pool) }
+    return [pool]
+  }
+
+  /// The pool of a job that is submitted with one, or without: that of a token that has one is the job's.
+  package func pool(asking name: String?) throws(PoolRefusal) -> String? {
+    guard let pool else { return name }
+    if let name { try requirePool(name, pool) }
+    return pool
+  }
+
+  private func requirePool(_ name: String, _ own: String) throws(PoolRefusal) {
+    guard name != own else { return }
+    throw PoolRefusal(description: "the token is for the pool \"\(own)\" alone, not for \"\(name.prefix(64))\"")
   }
 }

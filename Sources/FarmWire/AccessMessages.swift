@@ -14,6 +14,7 @@ extension Sheaf_CreateToken {
     owner = request.owner
     description_p = request.description ?? ""
     if let seconds = request.lifetimeSeconds { lifetimeSeconds = seconds }
+    pool = request.pool ?? ""
   }
 }
 
@@ -25,7 +26,8 @@ extension TokenRequest {
     }
     self.init(
       role: role, owner: message.owner, description: message.description_p,
-      lifetimeSeconds: message.hasLifetimeSeconds ? message.lifetimeSeconds : nil)
+      lifetimeSeconds: message.hasLifetimeSeconds ? message.lifetimeSeconds : nil,
+      pool: message.pool.isEmpty ? nil : message.pool)
   }
 }
 

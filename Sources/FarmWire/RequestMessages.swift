@@ -44,6 +44,7 @@ extension Sheaf_Submit {
     assets = submission.assets.map { Sheaf_SubmittedAsset($0) }
     name = submission.name
     priority = submission.priority
+    pool = submission.pool ?? ""
     options = submission.options
     schedule = submission.schedule
     output = submission.output
@@ -56,6 +57,7 @@ extension Submission {
     self.init(document: message.document, assets: try message.assets.map(SubmittedAsset.init))
     name = message.name
     priority = message.priority
+    pool = message.pool.isEmpty ? nil : message.pool
     options = message.options
     schedule = message.schedule
     output = message.output
@@ -86,6 +88,7 @@ extension Sheaf_StatusQuery {
     name = query.name
     if let time = query.since { sinceMilliseconds = time.milliseconds }
     if let time = query.before { beforeMilliseconds = time.milliseconds }
+    if let name = query.pool { pool = name }
   }
 }
 
@@ -98,6 +101,7 @@ extension JobQuery {
     name = message.name
     since = message.hasSinceMilliseconds ? Timestamp(milliseconds: message.sinceMilliseconds) : nil
     before = message.hasBeforeMilliseconds ? Timestamp(milliseconds: message.beforeMilliseconds) : nil
+    pool = message.hasPool ? message.pool : nil
   }
 }
 

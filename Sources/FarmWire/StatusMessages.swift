@@ -15,6 +15,7 @@ extension Sheaf_JobStatus {
     owner = status.owner ?? ""
     state = status.state?.message ?? .unspecified
     priority = status.priority
+    pool = status.pool ?? ""
     paused = status.isPaused
     doubt = status.doubt ?? ""
     if let time = status.holdUntil { holdUntil = time.milliseconds }
@@ -64,6 +65,7 @@ extension JobStatus {
     self.init(job: message.job, name: message.name, state: JobState(message.state))
     owner = message.owner.nonEmpty
     priority = message.priority
+    pool = message.pool.nonEmpty
     isPaused = message.paused
     doubt = message.doubt.nonEmpty
     holdUntil = message.hasHoldUntil ? Timestamp(milliseconds: message.holdUntil) : nil
@@ -197,6 +199,8 @@ extension Sheaf_WorkersReply.Worker {
     account = worker.account
     hold = worker.hold ?? ""
     holdReason = worker.holdReason ?? ""
+    pools = worker.pools
+    closed = worker.isClosed
     taskMemory = UInt64(clamping: worker.taskMemory ?? 0)
   }
 }
@@ -216,6 +220,8 @@ extension WorkerStatus {
     account = message.account
     hold = message.hold.nonEmpty
     holdReason = message.holdReason.nonEmpty
+    pools = message.pools
+    isClosed = message.closed
   }
 }
 

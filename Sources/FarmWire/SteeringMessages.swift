@@ -89,3 +89,31 @@ extension Sheaf_OwnersReply {
     }
   }
 }
+
+extension Sheaf_ChangePool {
+  package init(_ pool: String, _ request: PoolRequest) {
+    self.init()
+    (self.pool, hours, timeZone) = (pool, request.hours, request.timeZone)
+  }
+}
+
+extension PoolRequest {
+  package init(_ message: Sheaf_ChangePool) { self.init(hours: message.hours, timeZone: message.timeZone) }
+}
+
+extension Sheaf_PoolsReply {
+  package init(_ pools: [PoolReport]) throws {
+    self.init()
+    self.pools = try JSONCoding.encoder.encode(pools)
+  }
+
+  package var reports: [PoolReport] {
+    get throws(WireError) {
+      do {
+        return try JSONDecoder().decode([PoolReport].self, from: pools)
+      } catch {
+        throw WireError(.violation, "the coordinator's pools are those of another version: \(error)")
+      }
+    }
+  }
+}

@@ -24,7 +24,7 @@ struct CreateTokenCommand: AsyncParsableCommand {
       Of a farm with an authority of its own (serve --ca), a token of workers is printed as a join token: with the \
       authority's digest, so that a worker needs nothing else to trust the farm. Its time then limits who joins.
 
-      --json prints an object: id, token, join, role, owner, description, createdAt, expiresAt (RFC 3339, UTC).
+      --json prints an object: id, token, join, role, owner, pool, description, createdAt, expiresAt (RFC 3339, UTC).
       """)
 
   @Argument(help: "What it is for: viewer, submitter, operator, worker or metrics.")
@@ -39,6 +39,12 @@ struct CreateTokenCommand: AsyncParsableCommand {
       "How long it is valid, such as 12h or 90d; the default is until it is revoked. [SHEAF_EXPIRES]",
       valueName: "time"))
   var expires: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Of a worker or submitter: the only pool of workers that register with it, or of jobs that are submitted with it. [SHEAF_POOL]",
+      valueName: "name"))
+  var pool: String?
 
   @Option(help: ArgumentHelp("What it is used for, for people. [SHEAF_DESCRIPTION]", valueName: "text"))
   var description: String?
@@ -55,12 +61,14 @@ struct CreateTokenCommand: AsyncParsableCommand {
       let lifetime = try Setting.duration(expires, "--expires", "SHEAF_EXPIRES")
       let request = TokenRequest(
         role: role, owner: owner, description: Setting.text(description, "SHEAF_DESCRIPTION"),
-        lifetimeSeconds: lifetime?.components.seconds)
+        lifetimeSeconds: lifetime?.components.seconds, pool: Setting.text(pool, "SHEAF_POOL"))
       let made = try await coordinator.ask { try await $0.createToken(request) }
       if json.isOn { return try Console.printJSON(made) }
       try Console.print(made.join ?? made.token ?? "")
       let end = made.expiresAt.map { "valid until \($0)" } ?? "valid until it is revoked"
-      Console.printError("token \(made.id), \(role.rawValue) for \(made.owner), \(end); it is not shown again")
+      Console.printError(
+        "token \(made.id), \(role.rawValue) for \(made.owner)\(made.pool.map { " in pool \($0)" } ?? ""), \(end); it is not shown again"
+      )
     }
   }
 }
@@ -71,7 +79,7 @@ struct ListTokensCommand: AsyncParsableCommand {
     discussion: """
       The farm's own tokens, of files, are not among them.
 
-      --json prints an array: id, role, owner, description, createdAt, expiresAt, revokedAt (RFC 3339, UTC).
+      --json prints an array: id, role, owner, pool, description, createdAt, expiresAt, revokedAt (RFC 3339, UTC).
       """)
 
   @OptionGroup var coordinator: CoordinatorOptions
@@ -157,12 +165,15 @@ enum AccessText {
   static func tokens(_ tokens: [TokenReport], now: Timestamp, width: Int?) -> [String] {
     guard !tokens.isEmpty else { return ["no tokens but the farm's own"] }
     var table = Table(columns: [
-      .init(header: "TOKEN"), .init(header: "ROLE"), .init(header: "OWNER", shortest: 6), .init(header: "STATE"),
-      .init(header: "CREATED", dispensable: 2), .init(header: "DESCRIPTION", shortest: 8, dispensable: 1),
+      .init(header: "TOKEN"), .init(header: "ROLE"), .init(header: "OWNER", shortest: 6),
+      .init(header: "POOL", dispensable: 3),
+      .init(header: "STATE"), .init(header: "CREATED", dispensable: 2),
+      .init(header: "DESCRIPTION", shortest: 8, dispensable: 1),
     ])
     for token in tokens {
       table.rows.append([
-        token.id, token.role.nameOrUnknown, token.owner, state(token, now), "\(token.createdAt)", token.description,
+        token.id, token.role.nameOrUnknown, token.owner, token.pool ?? "", state(token, now), "\(token.createdAt)",
+        token.description,
       ])
     }
     return table.lines(width: width)

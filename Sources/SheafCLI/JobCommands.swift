@@ -41,6 +41,12 @@ struct SubmitCommand: AsyncParsableCommand {
       "Jobs of a higher priority go first; the default is 0. [SHEAF_PRIORITY]", valueName: "n"))
   var priority: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Only workers of this pool take the job; by default all do, or those of the token's pool. [SHEAF_POOL]",
+      valueName: "name"))
+  var pool: String?
+
   @OptionGroup var schedule: ScheduleOptions
   @OptionGroup var parameters: ParameterOptions
   @OptionGroup var rows: RowOptions
@@ -100,6 +106,8 @@ struct SubmitCommand: AsyncParsableCommand {
     let endpoint = try coordinator.endpoint()
     let limits = Int64(Int32.min)...Int64(Int32.max)
     let priority = try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0
+    let pool = Setting.text(pool, "SHEAF_POOL")
+    if let pool, !PoolName.isValid(pool) { throw ValidationError("--pool is \(PoolName.rule), not '\(pool)'") }
     let options = try options.value
     let schedule = try schedule.schedule(now: .now)
     let edit = try EditFile(edit, output: output, values: values)
@@ -122,6 +130,7 @@ struct SubmitCommand: AsyncParsableCommand {
       let submit = { @Sendable in
         var submission = Submission(edit, assets, output: named, options: options, priority: Int32(priority))
         submission.name = name
+        submission.pool = pool
         submission.schedule = schedule
         return try await client.submit(submission) { progress.report($0) }
       }

@@ -39,11 +39,16 @@ struct JobListOptions: ParsableArguments {
     help: ArgumentHelp("List the jobs that were submitted before, as --since. [SHEAF_BEFORE]", valueName: "time"))
   var before: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "List the jobs of this pool; '' lists those without one. [SHEAF_POOL]", valueName: "name"))
+  var pool: String?
+
   /// The option that is on the command line, for a message. Nil: none is.
   var given: String? {
     let options = [
       ("--limit", limit), ("--after", after), ("--state", state), ("--name", name), ("--since", since),
-      ("--before", before),
+      ("--before", before), ("--pool", pool),
     ]
     return options.first { $0.1 != nil }?.0
   }
@@ -58,6 +63,7 @@ struct JobListOptions: ParsableArguments {
     selection.name = Setting.text(name, "SHEAF_JOB_NAME") ?? ""
     selection.since = try TimeOption.value(Setting.text(since, "SHEAF_SINCE"), "--since", now: now)
     selection.before = try TimeOption.value(Setting.text(before, "SHEAF_BEFORE"), "--before", now: now)
+    selection.pool = pool ?? Setting.text(nil, "SHEAF_POOL")
     guard let text = Setting.text(state, "SHEAF_STATE") else { return selection }
     selection.states = try text.split(separator: ",", omittingEmptySubsequences: false).map { word in
       let name = word.filter { !$0.isWhitespace }
@@ -76,6 +82,7 @@ struct JobListOptions: ParsableArguments {
     if let limit { arguments += ["--limit", limit] }
     if let state { arguments += ["--state", state] }
     if let name { arguments += ["--name", name] }
+    if let pool { arguments += ["--pool", pool] }
     if since != nil, let time = query.since { arguments += ["--since", "\(time)"] }
     if before != nil, let time = query.before { arguments += ["--before", "\(time)"] }
     return arguments

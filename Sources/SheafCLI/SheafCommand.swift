@@ -26,7 +26,8 @@ struct SheafCommand: AsyncParsableCommand {
       StatusCommand.self, LogCommand.self, TopCommand.self,
       WorkersCommand.self, WorkerGroupCommand.self, FetchCommand.self, RetryCommand.self, CancelCommand.self,
       DeleteCommand.self,
-      PauseCommand.self, ResumeCommand.self, PriorityCommand.self, OwnersCommand.self, TokenCommand.self,
+      PauseCommand.self, ResumeCommand.self, PriorityCommand.self, OwnersCommand.self, PoolCommand.self,
+      TokenCommand.self,
       AuditCommand.self, AuthorityCommand.self,
     ])
 }

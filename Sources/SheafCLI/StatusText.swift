@@ -59,8 +59,9 @@ enum StatusText {
     var lines = [
       field("job", status.job), field("document", status.name.onOneLine), field("state", ProgressLine.plain(status)),
       field("priority", "\(status.priority)"),
+      status.pool.map { field("pool", $0) },
       field("submitted", time(status.submittedAt, ago: status.submittedSecondsAgo)),
-    ]
+    ].compactMap(\.self)
     if let ended = status.endedAt {
       lines.append(field("ended", time(ended, ago: status.submittedSecondsAgo - status.elapsedSeconds)))
     }
@@ -195,6 +196,10 @@ enum StatusText {
         Measure.age(worker.connectedSeconds), worker.coordinator,
       ])
       var notes: [String] = []
+      if !worker.pools.isEmpty {
+        let count = worker.pools.count == 1 ? "pool" : "pools"
+        notes.append("  \(count) \(worker.pools.joined(separator: ", "))\(worker.isClosed ? ": closed now" : "")")
+      }
       if let hold = worker.hold { notes.append("  \(hold): \((worker.holdReason ?? "").onOneLine)") }
       if let paused = worker.paused { notes.append("  paused: \(paused.onOneLine)") }
       if !notes.isEmpty { table.notes[index] = notes }

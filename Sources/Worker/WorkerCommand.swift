@@ -1,6 +1,7 @@
 import ArgumentParser
 import CSandbox
 import Dispatch
+import FarmModel
 import Glibc
 import Logging
 import Media
@@ -218,6 +219,12 @@ struct WorkerOptions: ParsableArguments {
   var name: String?
 
   @Option(
+    help: ArgumentHelp(
+      "A pool whose jobs the worker takes, besides those without one; may be repeated. [SHEAF_POOLS, with commas]",
+      valueName: "name"))
+  var pool: [String] = []
+
+  @Option(
     help: ArgumentHelp("A file whose first line is the farm's token. [SHEAF_TOKEN_FILE]", valueName: "file"))
   var tokenFile: String?
 
@@ -284,6 +291,7 @@ struct WorkerOptions: ParsableArguments {
     var cacheBytes: Int64
     var minimumFree: Int64
     var name: String
+    var pools: [String]
     var drainLimit: Duration
     /// Nil: the worker goes on without tasks.
     var idleLimit: Duration?
@@ -299,7 +307,7 @@ struct WorkerOptions: ParsableArguments {
         credentials: try FarmCredentials(
           token: token, authorities: authorities, name: name, folder: identity, logger: logger),
         name: name, workerID: WorkerOptions.newID(),
-        build: build,
+        build: build, pools: pools,
         state: AgentState.Settings(slots: slots, drainLimit: drainLimit, idleLimit: idleLimit), taskMemory: taskMemory,
         maximumTries: exitsWithParent ? 8 : nil,
         source: source, disk: DiskWatch(folder: cache, minimum: minimumFree), contentStore: contentStore,
@@ -334,7 +342,7 @@ struct WorkerOptions: ParsableArguments {
         mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"), contentStore: contentStore,
         cache: try Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,
         cacheBytes: cacheBytes ?? 10 << 30, minimumFree: minimumFree ?? 512 << 20,
-        name: Setting.text(name, "SHEAF_NAME") ?? ProcessEnvironment.hostName,
+        name: Setting.text(name, "SHEAF_NAME") ?? ProcessEnvironment.hostName, pools: try pools(),
         drainLimit: .seconds(drain ?? 8), idleLimit: idle.map { .seconds($0) }, logLevel: level ?? .info,
         logFormat: try LogFormat(setting: logFormat), exitsWithParent: exitWithParent)
     } catch {
@@ -348,6 +356,13 @@ struct WorkerOptions: ParsableArguments {
     // A coordinator that this process's parent runs, or one without TLS, gives none.
     guard tlsPinned == nil, authorities != nil || JoinToken(token) != nil else { return nil }
     return ProcessEnvironment.stateDirectory
+  }
+
+  private func pools() throws(SettingError) -> [String] {
+    let text = pool.isEmpty ? Setting.text(nil, "SHEAF_POOLS") ?? "" : pool.joined(separator: ",")
+    let names = text.split(separator: ",", omittingEmptySubsequences: true).map { $0.filter { $0 != " " } }
+    if let problem = PoolName.problem(with: names) { throw SettingError("--pool: \(problem)") }
+    return PoolName.sorted(names)
   }
 
   /// Those that this process may use: by its affinity, and by the quota of the container.

@@ -81,6 +81,41 @@ import Wire
     }
   }
 
+  @Test func `a submitter whose token has a pool has no other`() async throws {
+    try await TestCoordinator.run { coordinator in
+      let anna = FarmService(
+        coordinator.service, as: Caller(role: .submitter, owner: "anna", pool: "gpu", address: "10.0.0.9"))
+      var (submission, media) = try submission("film")
+      try put(media, coordinator.content)
+      let job = JobID(try #require(try await anna.submit(submission).job))
+      #expect(try await anna.status(of: job)?.pool == "gpu")
+      submission.pool = "gpu"
+      #expect(try await anna.submit(submission).job != nil)
+      for (pool, words) in [("night", "not for \"night\""), ("a pool", "not for")] {
+        var other = submission
+        other.pool = pool
+        let asked = other
+        let refused = await #expect(throws: FarmError.self) { _ = try await anna.submit(asked) }
+        #expect(refused?.code == .forbidden && refused?.message.contains("pool \"gpu\" alone") == true)
+        #expect(refused?.message.contains(words) == true)
+      }
+      for pool in [nil, "night"] {
+        let refused = await #expect(throws: FarmError.self) { _ = try await anna.setPool(of: job, to: pool) }
+        #expect(refused?.code == .forbidden)
+      }
+      #expect(try await anna.setPool(of: job, to: "gpu") == .probing)
+      let eve = farm(coordinator, .operator, "eve")
+      #expect(try await eve.setPool(of: job, to: "night") == .probing)
+      var query = JobQuery()
+      query.pool = "night"
+      #expect(try await eve.jobs(query).jobs.map(\.job) == ["\(job)"])
+      let invalid = await #expect(throws: FarmError.self) { _ = try await eve.setPool(of: job, to: "a b") }
+      #expect(invalid?.code == .invalid)
+      let entries = try await coordinator.store.auditEntries(AuditFilter(actions: [.jobPoolChanged]), limit: 9)
+      #expect(entries.map(\.detail) == ["night", "gpu"] && entries.map(\.caller.owner) == ["eve", "anna"])
+    }
+  }
+
   /// Every request of the service by every role.
   @Test(arguments: Role.allCases)
   func `a role may do what it is for, and nothing else`(role: Role) async throws {
@@ -106,8 +141,15 @@ import Wire
         ("pause", .submit, { _ = try await asked.pause(job, stopping: true) }),
         ("resume", .submit, { _ = try await asked.resume(job) }),
         ("priority", .submit, { _ = try await asked.setPriority(of: job, to: 1) }),
+        ("pool of a job", .submit, { _ = try await asked.setPool(of: job, to: "gpu") }),
         ("owners", .see, { _ = try await asked.owners() }),
         ("change owner", .operate, { _ = try await asked.changeOwner("x", OwnerRequest()) }),
+        ("pools", .see, { _ = try await asked.pools() }),
+        (
+          "change pool", .operate,
+          { _ = try await asked.changePool("p", PoolRequest(hours: "daily 01:00-02:00", timeZone: "UTC")) }
+        ),
+        ("remove pool", .operate, { _ = try await asked.removePool("p") }),
         ("holds", .see, { _ = try await asked.holds() }),
         ("hold", .operate, { _ = try await asked.hold(WorkerHoldRequest(worker: "x", hold: "paused")) }),
         ("jobs", .see, { _ = try await asked.jobs(JobQuery()) }),
@@ -122,6 +164,7 @@ import Wire
         ("newest events", .see, { _ = try await asked.newestEvents(limit: 1) }),
         ("counts", .measure, { _ = try await asked.counts() }),
         ("demand", .measure, { _ = try await asked.demand() }),
+        ("demand of a pool", .measure, { _ = try await asked.demand(ofPool: "gpu") }),
         ("webhooks", .operate, { _ = try await asked.webhooks() }),
         ("add webhook", .operate, { _ = try await asked.addWebhook(WebhookRequest()) }),
         ("webhook", .operate, { _ = try await asked.webhook("none") }),

@@ -10,12 +10,14 @@ struct ClaimBatcherTests {
   }
 
   private func claim(_ workers: String..., build: String = "b") -> ClaimBatcher.Claim {
-    ClaimBatcher.Claim(build: build, slots: workers.map { holder($0) })
+    ClaimBatcher.Claim(group: .init(build: build), slots: workers.map { holder($0) })
   }
 
   private func claimBatcher(_ workers: (String, slots: Int)..., maximumSlots: Int = 256) -> ClaimBatcher {
     var claimBatcher = ClaimBatcher(maximumSlots: maximumSlots)
-    for (worker, slots) in workers { _ = claimBatcher.handle(.joined(holder(worker), slots: slots, build: "b")) }
+    for (worker, slots) in workers {
+      _ = claimBatcher.handle(.joined(holder(worker), slots: slots, group: .init(build: "b")))
+    }
     return claimBatcher
   }
 
@@ -24,7 +26,7 @@ struct ClaimBatcherTests {
     _ claim: ClaimBatcher.Claim, granted: [String], left: [(String, Int)] = [], _ claimBatcher: inout ClaimBatcher
   ) -> [ClaimBatcher.Claim] {
     var claims = claimBatcher.handle(
-      .claimed(build: claim.build, slots: claim.slots, granted: granted.map { holder($0) }))
+      .claimed(group: claim.group, slots: claim.slots, granted: granted.map { holder($0) }))
     for (worker, capacity) in left { claims += claimBatcher.handle(.capacity(holder(worker), capacity)) }
     for worker in granted { claims += claimBatcher.handle(.delivered(holder(worker), 1)) }
     return claims
@@ -41,9 +43,21 @@ struct ClaimBatcherTests {
 
   @Test func `each build has a claim of its own`() {
     var claimBatcher = claimBatcher(("a", 1))
-    _ = claimBatcher.handle(.joined(holder("z"), slots: 1, build: "other"))
+    _ = claimBatcher.handle(.joined(holder("z"), slots: 1, group: .init(build: "other")))
     #expect(claimBatcher.handle(.capacity(holder("z"), 1)) == [claim("z", build: "other")])
     #expect(claimBatcher.handle(.capacity(holder("a"), 1)) == [claim("a")])
+  }
+
+  /// Idle workers that take nothing, because their pools are closed, keep no slots of others from being tried.
+  @Test func `workers of other pools have a claim of their own`() {
+    var claimBatcher = ClaimBatcher(maximumSlots: 2)
+    let gpu = ClaimBatcher.Group(build: "b", pools: ["gpu"])
+    _ = claimBatcher.handle(.joined(holder("a"), slots: 2, group: gpu))
+    _ = claimBatcher.handle(.joined(holder("c"), slots: 2, group: .init(build: "b")))
+    let first = claimBatcher.handle(.capacity(holder("a"), 2))
+    #expect(first == [ClaimBatcher.Claim(group: gpu, slots: [holder("a"), holder("a")])])
+    #expect(claimBatcher.handle(.claimed(group: gpu, slots: first[0].slots, granted: [])) == [])
+    #expect(claimBatcher.handle(.capacity(holder("c"), 1)) == [claim("c")])
   }
 
   @Test func `the idlest is first`() {
@@ -78,7 +92,8 @@ struct ClaimBatcherTests {
     let first = claimBatcher.handle(.capacity(holder("a"), 2))
     // Both slots were granted; the session has not reported that yet.
     #expect(
-      claimBatcher.handle(.claimed(build: "b", slots: first[0].slots, granted: [holder("a"), holder("a")])) == [])
+      claimBatcher.handle(
+        .claimed(group: .init(build: "b"), slots: first[0].slots, granted: [holder("a"), holder("a")])) == [])
     #expect(claimBatcher.handle(.changed) == [])
     #expect(claimBatcher.handle(.capacity(holder("a"), 0)) == [])
     #expect(claimBatcher.handle(.delivered(holder("a"), 2)) == [])
@@ -90,7 +105,8 @@ struct ClaimBatcherTests {
     let first = claimBatcher.handle(.capacity(holder("a"), 1))
     #expect(claimBatcher.handle(.capacity(holder("a"), 0)) == [])
     #expect(claimBatcher.handle(.delivered(holder("a"), 1)) == [])
-    #expect(claimBatcher.handle(.claimed(build: "b", slots: first[0].slots, granted: [holder("a")])) == [])
+    #expect(
+      claimBatcher.handle(.claimed(group: .init(build: "b"), slots: first[0].slots, granted: [holder("a")])) == [])
     // Its task has ended.
     #expect(claimBatcher.handle(.capacity(holder("a"), 1)) == [claim("a")])
   }
@@ -128,11 +144,11 @@ struct ClaimBatcherTests {
 
   @Test func `an end of an earlier connection does not concern the later one`() {
     var claimBatcher = claimBatcher(("a", 1))
-    _ = claimBatcher.handle(.joined(holder("a", session: 2), slots: 1, build: "b"))
+    _ = claimBatcher.handle(.joined(holder("a", session: 2), slots: 1, group: .init(build: "b")))
     #expect(claimBatcher.handle(.capacity(holder("a"), 1)) == [])
     _ = claimBatcher.handle(.left(holder("a")))
     let claims = claimBatcher.handle(.capacity(holder("a", session: 2), 1))
-    #expect(claims == [ClaimBatcher.Claim(build: "b", slots: [holder("a", session: 2)])])
+    #expect(claims == [ClaimBatcher.Claim(group: .init(build: "b"), slots: [holder("a", session: 2)])])
   }
 
   @Test func `nothing is claimed while claims are held`() {

@@ -63,6 +63,32 @@ struct JobReportTests {
     #expect(full == JobWait(.quota, "its owner has 3 running tasks, and may have no more"))
   }
 
+  @Test func `a job waits for its pool's workers and hours`() throws {
+    let night = Pool(
+      name: "night", hours: try WorkingHours(parsing: "daily 19:00-07:00"), timeZone: "UTC", isOpen: false,
+      changesAt: .seconds(1_767_294_000))
+    func wait(_ pool: String?, _ workers: [WorkerRecord], _ pools: [Pool] = []) -> JobWait? {
+      var waiting = summary()
+      waiting.job.pool = pool
+      return JobWait.of(waiting, workers: workers, disk: nil, pools: pools)
+    }
+    var worker = worker("build 1")
+    #expect(wait("gpu", []) == .noWorker)
+    #expect(wait("gpu", [worker]) == JobWait(.noPoolWorker, "no worker of its pool gpu is connected"))
+    worker.pools = ["gpu", "night"]
+    #expect(wait("gpu", [worker])?.reason == .grant)
+    let closed = JobWait(.poolClosed, "its pool night is closed until 2026-01-01T19:00:00.000Z")
+    #expect(wait("night", [worker], [night]) == closed)
+    #expect(wait("night", [], [night]) == closed)
+    #expect(wait("gpu", [worker], [night])?.reason == .grant)
+    #expect(wait(nil, [worker], [night])?.reason == .grant)
+    worker.pools = ["night"]
+    worker.isClosed = true
+    let all = JobWait(.poolClosed, "all pools of the workers are closed until 2026-01-01T19:00:00.000Z")
+    #expect(wait(nil, [worker], [night]) == all)
+    #expect(wait(nil, [worker, self.worker("build 1", busy: 2)], [night])?.reason == .noSlot)
+  }
+
   @Test func `a job waits for workers that are held, and for another worker's result`() {
     var held = worker("build 1")
     (held.hold, held.holdReason) = (.quarantined, "it was wrong")

@@ -177,15 +177,15 @@ final class ObstructedStore: JobStore {
     return try await inner.tasks(of: job, payloads: payloads)
   }
 
-  func counts() async throws(JobStoreError) -> StoreCounts {
+  func counts(ofPool pool: String?) async throws(JobStoreError) -> StoreCounts {
     try await pass(.reading)
-    return try await inner.counts()
+    return try await inner.counts(ofPool: pool)
   }
 
-  func claim(build: String, slots: [Holder]) async throws(JobStoreError) -> [Grant] {
+  func claim(build: String, pools: [String], slots: [Holder]) async throws(JobStoreError) -> [Grant] {
     state.withLock { $0.claims.append(slots) }
     try await pass(.claim)
-    return try await inner.claim(build: build, slots: slots)
+    return try await inner.claim(build: build, pools: pools, slots: slots)
   }
 
   func renew(_ renewals: [Renewal]) async throws(JobStoreError) -> [Renewal] {
@@ -306,6 +306,31 @@ extension ObstructedStore {
   func change(_ owner: String, _ change: OwnerChange) async throws(JobStoreError) {
     try await pass(.other)
     try await inner.change(owner, change)
+  }
+
+  func pools() async throws(JobStoreError) -> [Pool] {
+    try await pass(.reading)
+    return try await inner.pools()
+  }
+
+  func openJobsByPool() async throws(JobStoreError) -> [String: Int64] {
+    try await pass(.reading)
+    return try await inner.openJobsByPool()
+  }
+
+  func setPool(_ pool: Pool) async throws(JobStoreError) {
+    try await pass(.other)
+    try await inner.setPool(pool)
+  }
+
+  func removePool(_ name: String) async throws(JobStoreError) -> Bool {
+    try await pass(.other)
+    return try await inner.removePool(name)
+  }
+
+  func setPool(of job: JobID, to pool: String?) async throws(JobStoreError) -> JobState? {
+    try await pass(.other)
+    return try await inner.setPool(of: job, to: pool)
   }
 }
 

@@ -258,7 +258,8 @@ struct SchemaTests {
       try await store.submitRendering("j1", tasks: .videos(10_000))
       for analysed in [false, true] {
         let text = try Self.explain(
-          Statement.readyTasks, "(text, text[], bigint, bigint, bigint)", "('b1', '{w}', 4, 5, 6)", analysed, database)
+          Statement.readyTasks, "(text, text[], bigint, bigint, bigint, text[])", "('b1', '{w}', 4, 5, 6, '{gpu}')",
+          analysed, database)
         #expect(text.contains("Index Scan using task_ready on task (actual rows=4 loops=1)"), "\(text)")
         #expect(!text.contains("Seq Scan on task"), "\(text)")
       }
@@ -283,8 +284,8 @@ struct SchemaTests {
         let granted = isSlow ? "now() - interval '1 h'" : "now()"
         try connection.script("UPDATE sheaf.lease SET granted_at = \(granted) WHERE job = 2")
         let text = try Self.explain(
-          Statement.backedUpTasks, "(text, text[], bigint, bigint, float8)",
-          "('b1', '{w}', 4, 5000000, 1.5)", analysed, database)
+          Statement.backedUpTasks, "(text, text[], bigint, bigint, float8, text[])",
+          "('b1', '{w}', 4, 5000000, 1.5, '{}')", analysed, database)
         #expect(!text.contains("Seq Scan on task"), "\(text)")
         #expect(text.hasPrefix("Limit (actual rows=\(isSlow ? 1 : 0) loops=1)"), "\(text)")
       }

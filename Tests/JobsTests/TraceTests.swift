@@ -27,7 +27,8 @@ struct TraceTests {
     "revoked token false", "paused rendering", "paused probing", "paused absent", "resumed rendering", "reordered true",
     "reordered false", "changed owner", "recorded", "removed audit true", "removed audit false",
     "compared", "accepted unchecked true", "accepted unchecked false", "set hold true", "set hold false",
-    "purged true false", "purged false true",
+    "purged true false", "purged false true", "set pool", "removed pool true", "removed pool false", "moved true",
+    "pool granted", "pool closed", "pool opened",
   ]
 
   /// Those from which most labels come are first. What comes of a seed differs a little from run to run, because equal
@@ -101,6 +102,17 @@ struct TraceTests {
         let before = state
         state = try await Visible(of: memory, since: &inMemory)
         for change in state.changes(since: before) { seen[change, default: 0] += 1 }
+        if case .claim(_, let pools, _) = operation, case .granted(let grants) = expected {
+          #expect(state.misplaced(grants, pools: pools).isEmpty, "\(place): \(grants)")
+          let pooled = Set(state.jobs.filter { $0.pool != nil }.map(\.id))
+          if grants.contains(where: { pooled.contains($0.lease.task.job) }) { seen["pool granted", default: 0] += 1 }
+        }
+        for pool in state.pools {
+          guard let old = before.pools.first(where: { $0.name == pool.name }), old.hours == pool.hours,
+            old.timeZone == pool.timeZone, old.isOpen != pool.isOpen
+          else { continue }
+          seen[pool.isOpen ? "pool opened" : "pool closed", default: 0] += 1
+        }
         let isolated = state.newLeasesOfIsolatedTasks(since: before)
         if !isolated.isEmpty { seen["isolated granted", default: 0] += 1 }
         #expect(isolated.count <= 1 && (isolated.isEmpty || !before.runsIsolatedTask), "\(place): \(isolated)")

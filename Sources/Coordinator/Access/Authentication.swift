@@ -56,7 +56,7 @@ struct Authentication: Sendable {
       guard let found = try await store.accessToken(of: Self.digest(of: presented)) else {
         throw JobStoreError(.invalid, "")
       }
-      return Caller(role: found.role, owner: found.owner, token: found.id, address: address)
+      return found.caller(from: address)
     } catch  where error.code == .invalid {
       throw FarmError(.unauthorized, "the token is wrong, past its time or revoked")
     } catch {

@@ -45,7 +45,7 @@ struct WorkerCertificates: Sendable {
     guard let token else {
       throw FarmError(.unauthorized, "the token by which the worker has joined was revoked, or is not this farm's")
     }
-    var caller = Caller(role: .worker, owner: token.owner, token: token.id, address: address)
+    var caller = token.caller(from: address)
     caller.hasJoined = true
     return caller
   }

@@ -72,6 +72,7 @@ package struct CoordinatorConfiguration: Sendable {
       guard !hello.workerID.contains("/"), hello.name.unicodeScalars.allSatisfy({ $0 != "/" && $0.value >= 32 }) else {
         return .failure(WireError(.violation, "a worker's name must have no slash and no control character"))
       }
+      if let problem = PoolName.problem(with: hello.pools) { return .failure(WireError(.violation, problem)) }
     case .unspecified, .UNRECOGNIZED:
       return .failure(WireError(.violation, "the role of a hello must be worker or client"))
     }

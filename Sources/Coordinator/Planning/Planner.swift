@@ -46,7 +46,7 @@ struct Planner: Sendable {
     var build = job.build
     var lacking: [Problem] = []
     if build == nil {
-      let builds = try await ConnectedBuilds(store)
+      let builds = try await ConnectedBuilds(store, pool: job.pool)
       build = builds.best(with: request?.compositors ?? [])
       if build == nil, !waitsForCompositors, let request {
         // The other problems are found with any build.
@@ -76,7 +76,7 @@ struct Planner: Sendable {
     let tasks = try await store.tasks(of: id, payloads: false)
     try await standings.refresh()
     // On one machine no worker will come that gives a task more memory.
-    let limits = waitsForCompositors ? nil : try await ConnectedBuilds(store)
+    let limits = waitsForCompositors ? nil : try await ConnectedBuilds(store, pool: job.pool)
     let step: Step
     let started = ContinuousClock.now
     do {

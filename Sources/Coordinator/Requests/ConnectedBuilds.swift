@@ -1,5 +1,6 @@
 import CompositionModel
 import EditDocument
+import FarmModel
 import Jobs
 import RenderTasks
 
@@ -23,7 +24,12 @@ struct ConnectedBuilds: Sendable {
     }
   }
 
-  init(_ store: any JobStore) async throws(JobStoreError) { self.init(try await store.workers()) }
+  /// Those of the workers that take the jobs of a pool. Without a pool workers whose pools are closed count if all are.
+  init(_ store: any JobStore, pool: String? = nil) async throws(JobStoreError) {
+    let able = try await store.workers().filter { PoolName.takes($0.pools, jobsOf: pool) }
+    let open = able.filter { !$0.isClosed }
+    self.init(pool != nil || open.isEmpty ? able : open)
+  }
 
   /// Whether no worker is connected.
   var isEmpty: Bool { builds.isEmpty }

@@ -44,6 +44,8 @@ struct JobRequest: Sendable, Hashable {
   var traceparent: String?
   /// As they were submitted, to know a submission that is repeated; nil: the defaults.
   var priority: Int32?
+  /// Nil: it has none.
+  var pool: String?
   var schedule: JobSchedule?
 
   /// - Parameter output: The output's name, whose extension selects the container; empty leaves it to the document.
@@ -88,7 +90,7 @@ struct JobRequest: Sendable, Hashable {
 
 extension JobRequest: Codable {
   private enum CodingKeys: String, CodingKey {
-    case document, assets, output, compositors, outputs, traceparent, priority, schedule
+    case document, assets, output, compositors, outputs, traceparent, priority, pool, schedule
   }
 
   init(encoded: [UInt8]) throws {
@@ -106,6 +108,7 @@ extension JobRequest: Codable {
     outputs = try values.decodeIfPresent([String].self, forKey: .outputs)
     traceparent = try values.decodeIfPresent(String.self, forKey: .traceparent)
     priority = try values.decodeIfPresent(Int32.self, forKey: .priority)
+    pool = try values.decodeIfPresent(String.self, forKey: .pool)
     schedule = try values.decodeIfPresent(JobSchedule.self, forKey: .schedule)
   }
 
@@ -119,6 +122,7 @@ extension JobRequest: Codable {
     try values.encodeIfPresent(outputs, forKey: .outputs)
     try values.encodeIfPresent(traceparent, forKey: .traceparent)
     try values.encodeIfPresent(priority, forKey: .priority)
+    try values.encodeIfPresent(pool, forKey: .pool)
     try values.encodeIfPresent(schedule, forKey: .schedule)
   }
 }

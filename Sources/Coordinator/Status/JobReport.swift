@@ -14,7 +14,7 @@ extension JobStatus {
   init(_ summary: JobSummary, failure: FailureReport?, wait: JobWait?) {
     let job = summary.job
     self.init(job: job.id.description, name: job.name, state: job.state)
-    (owner, priority) = (job.owner, job.priority)
+    (owner, priority, pool) = (job.owner, job.priority, job.pool)
     isPaused = job.isPaused
     doubt = job.doubt
     holdUntil = job.heldUntil.map { Timestamp(since1970: $0) }
@@ -111,6 +111,7 @@ extension WorkerStatus {
     account = worker.account
     hold = worker.hold?.rawValue
     holdReason = worker.hold == nil ? nil : worker.holdReason
+    (pools, isClosed) = (worker.pools, worker.isClosed)
     taskMemory = worker.memory == .max ? nil : worker.memory
   }
 }

@@ -9,11 +9,12 @@ extension JobWait {
   /// What a job waits for: pure. Nil if it has ended, or its tasks run.
   /// - Parameters:
   ///   - disk: What `DiskSpace.notice` says.
+  ///   - pools: Those that have working hours.
   ///   - mostRunning: How many tasks of its owner may run, if so many run. Nil: another one may run.
   ///   - compositors: The names of the author's own compositors that the job's document uses.
   static func of(
     _ summary: JobSummary, workers: [WorkerRecord], disk: String?, compositors: [String] = [],
-    mostRunning: Int64? = nil
+    pools: [Pool] = [], mostRunning: Int64? = nil
   ) -> JobWait? {
     let job = summary.job
     if job.state.hasEnded { return nil }
@@ -29,7 +30,19 @@ extension JobWait {
       let state = before.state.hasEnded ? ", which is \(before.state.rawValue)" : ""
       return JobWait(.after, "it comes after job \(before.job)\(state)")
     }
+    if let pool = job.pool, let closed = pools.first(where: { $0.name == pool && !$0.isOpen }) {
+      return JobWait(.poolClosed, "its pool \(pool) is closed\(until(closed.changesAt))")
+    }
     guard !workers.isEmpty else { return noWorker }
+    let workers = workers.filter { PoolName.takes($0.pools, jobsOf: job.pool) }
+    guard !workers.isEmpty else {
+      return JobWait(.noPoolWorker, "no worker of its pool \(job.pool ?? "") is connected")
+    }
+    if workers.allSatisfy(\.isClosed) {
+      let closed = Set(workers.flatMap(\.pools))
+      let opening = pools.filter { closed.contains($0.name) }.compactMap(\.changesAt).min()
+      return JobWait(.poolClosed, "all pools of the workers are closed\(until(opening))")
+    }
     if job.state.isBound, let build = job.build, !workers.contains(where: { $0.build == build }) {
       return JobWait(.noBuild, "no worker of the job's build is connected; it will be planned for another build")
     }
@@ -44,7 +57,7 @@ extension JobWait {
     if let mostRunning {
       return JobWait(.quota, "its owner has \(mostRunning) running tasks, and may have no more")
     }
-    let able = workers.filter { job.state == .probing || $0.build == job.build }
+    let able = workers.filter { !$0.isClosed && (job.state == .probing || $0.build == job.build) }
     if let lacking = lackingMemory(summary.memory, able) { return JobWait(.memory, lacking) }
     let pauses = able.map(\.pause)
     if let first = able.first, let paused = pauses.first ?? nil, pauses.allSatisfy({ $0 != nil }) {
@@ -64,6 +77,10 @@ extension JobWait {
     }
     if job.state == .probing, probes.done < probes.total { return probing }
     return JobWait(.grant, "no worker with a free slot has taken its tasks yet")
+  }
+
+  private static func until(_ time: Duration?) -> String {
+    time.map { " until \(Timestamp(since1970: $0))" } ?? ""
   }
 
   /// Says that tasks need more memory than each of some workers gives one. Nil if one gives as much, or there is none.

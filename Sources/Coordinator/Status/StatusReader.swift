@@ -36,6 +36,7 @@ actor StatusReader {
   private var compositors: [JobID: [String]] = [:]
   private var workers: (list: [WorkerRecord], at: Duration)?
   private var owners: (list: [Owner], at: Duration)?
+  private var pools: (list: [Pool], at: Duration)?
 
   /// - Parameters:
   ///   - now: Time since any fixed moment.
@@ -159,7 +160,8 @@ actor StatusReader {
     if summary.job.state.hasEnded { return nil }
     return JobWait.of(
       summary, workers: try await connectedWorkers(), disk: await disk(),
-      compositors: try await compositors(of: summary), mostRunning: try await quota(of: summary))
+      compositors: try await compositors(of: summary), pools: try await pools(),
+      mostRunning: try await quota(of: summary))
   }
 
   /// How many tasks of a job's owner may run, if so many run. Nil: another one may.
@@ -182,6 +184,14 @@ actor StatusReader {
     if compositors.count >= Self.mostKept { compositors = [:] }
     compositors[job] = names
     return names
+  }
+
+  /// Those that have working hours.
+  private func pools() async throws(JobStoreError) -> [Pool] {
+    if let pools, now() - pools.at < Self.freshness { return pools.list }
+    let list = try await store.pools()
+    pools = (list, now())
+    return list
   }
 
   private func connectedWorkers() async throws(JobStoreError) -> [WorkerRecord] {

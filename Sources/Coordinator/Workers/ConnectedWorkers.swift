@@ -157,7 +157,7 @@ actor ConnectedWorkers {
   private func record(_ worker: WorkerConnectionHandler) -> WorkerRecord {
     WorkerRecord(
       id: worker.holder.worker, session: worker.holder.session, name: worker.name, slots: Int32(worker.slots),
-      memory: worker.taskMemory, build: worker.build,
+      memory: worker.taskMemory, build: worker.build, pools: worker.pools,
       coordinator: configuration.name, account: worker.account, paused: pauses[worker.holder.worker] ?? "")
   }
 }

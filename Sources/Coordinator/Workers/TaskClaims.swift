@@ -44,7 +44,8 @@ final class TaskClaims: Sendable {
   // MARK: Workers
 
   func joined(_ worker: WorkerConnectionHandler) {
-    handle(.joined(worker.holder, slots: worker.slots, build: worker.build))
+    handle(
+      .joined(worker.holder, slots: worker.slots, group: .init(build: worker.build, pools: worker.pools)))
   }
 
   func left(_ holder: Holder) {
@@ -79,12 +80,12 @@ final class TaskClaims: Sendable {
   private func carryOut(_ claim: ClaimBatcher.Claim) async {
     var grants: [Grant] = []
     do throws(JobStoreError) {
-      grants = try await store.claim(build: claim.build, slots: claim.slots)
+      grants = try await store.claim(build: claim.group.build, pools: claim.group.pools, slots: claim.slots)
     } catch {
       availability.report(error, "no tasks claimed")
     }
     // Before any of them is delivered: what is counted as on its way must be so before it arrives.
-    handle(.claimed(build: claim.build, slots: claim.slots, granted: grants.map(\.holder)))
+    handle(.claimed(group: claim.group, slots: claim.slots, granted: grants.map(\.holder)))
     // Each worker in a task of its own: none waits for another one's connection.
     for (holder, grants) in Dictionary(grouping: grants, by: \.holder) {
       let worker = connections.of(holder)

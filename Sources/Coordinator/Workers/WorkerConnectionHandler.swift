@@ -38,6 +38,8 @@ actor WorkerConnectionHandler {
   /// How many bytes of memory each of its tasks may use.
   nonisolated let taskMemory: Int64
   nonisolated let build: String
+  /// Those whose jobs it takes, in their order as bytes.
+  nonisolated let pools: [String]
   nonisolated let connection: WireConnection
   private nonisolated let parts: Parts
   private var state: WorkerSession
@@ -73,6 +75,8 @@ actor WorkerConnectionHandler {
     slots = Int(hello.slots)
     taskMemory = hello.taskMemory == 0 ? .max : Int64(clamping: hello.taskMemory)
     build = hello.build
+    // One that asks for others than its token's is not admitted.
+    pools = (try? caller.pools(asking: hello.pools)) ?? []
     state = WorkerSession(
       holder: holder, slots: slots, silence: parts.configuration.policy.lease, now: parts.now())
   }

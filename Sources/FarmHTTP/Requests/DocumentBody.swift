@@ -64,7 +64,10 @@ extension [AssetBody]? {
 /// The body of a submission.
 struct SubmissionBody: RequestBody {
   static let keys =
-    ["document", "parameters", "assets", "name", "priority", "isPaused", "holdUntil", "after", "output", "sound"]
+    [
+      "document", "parameters", "assets", "name", "priority", "pool", "isPaused", "holdUntil", "after", "output",
+      "sound",
+    ]
     + RenderOptions.keys
 
   /// The sound of the document alone.
@@ -76,6 +79,7 @@ struct SubmissionBody: RequestBody {
   var assets: [AssetBody]?
   var name: String?
   var priority: Int?
+  var pool: String?
   var isPaused: Bool?
   var holdUntil: String?
   var after: [String]?
@@ -84,7 +88,7 @@ struct SubmissionBody: RequestBody {
   var options: RenderOptions
 
   private enum CodingKeys: String, CodingKey {
-    case assets, name, priority, isPaused, holdUntil, after, output, sound
+    case assets, name, priority, pool, isPaused, holdUntil, after, output, sound
   }
 
   init(from decoder: any Decoder) throws {
@@ -92,6 +96,7 @@ struct SubmissionBody: RequestBody {
     assets = try members.decodeIfPresent([AssetBody].self, forKey: .assets)
     name = try members.decodeIfPresent(String.self, forKey: .name)
     priority = try members.decodeIfPresent(Int.self, forKey: .priority)
+    pool = try members.decodeIfPresent(String.self, forKey: .pool)
     isPaused = try members.decodeIfPresent(Bool.self, forKey: .isPaused)
     holdUntil = try members.decodeIfPresent(String.self, forKey: .holdUntil)
     after = try members.decodeIfPresent([String].self, forKey: .after)

@@ -5,7 +5,7 @@ import FarmModel
 import HTTPTypes
 import HummingbirdCore
 
-/// Tokens, owners, workers that are held, and the audit.
+/// Tokens, owners, pools, workers that are held, and the audit.
 struct AccessRoutes: Sendable {
   private let bodies: BodyReader
 
@@ -40,6 +40,19 @@ struct AccessRoutes: Sendable {
           return Response(json: OwnerList(owners: changed))
         }
       },
+      Route(.get, "/v1/pools") { try await Response(json: PoolList(pools: $0.farm.pools())) },
+      Route(.put, "/v1/pools/{pool}") { call in
+        try await bodies.run(call, as: PoolBody.self, limit: BodyReader.longestPlainBody) { body in
+          Response(json: try await call.farm.changePool(call.parameter("pool"), body.value.request))
+        }
+      },
+      Route(.delete, "/v1/pools/{pool}") { call in
+        let pool = call.parameter("pool")
+        guard let report = try await call.farm.removePool(pool) else {
+          throw ProblemDetails(.notFound, "the pool \(pool.prefix(64)) has no working hours")
+        }
+        return Response(json: report)
+      },
       Route(.get, "/v1/holds") { try await Response(json: HoldList(holds: $0.farm.holds())) },
       Route(.patch, "/v1/holds") { call in
         try await bodies.run(call, as: HoldBody.self, limit: BodyReader.longestPlainBody) { body in
@@ -58,6 +71,10 @@ struct AccessRoutes: Sendable {
     var owners: [OwnerReport]
   }
 
+  private struct PoolList: Encodable {
+    var pools: [PoolReport]
+  }
+
   private struct HoldList: Encodable {
     var holds: [WorkerHoldReport]
   }
@@ -68,9 +85,11 @@ struct AccessRoutes: Sendable {
     var owner: String?
     /// The token's id.
     var token: String?
+    /// Its only pool. Nil: any.
+    var pool: String?
 
     init(_ caller: Caller) {
-      (role, owner, token) = (caller.role, caller.owner, caller.token?.description)
+      (role, owner, token, pool) = (caller.role, caller.owner, caller.token?.description, caller.pool)
     }
   }
 
@@ -109,6 +128,16 @@ private struct OwnerBody: RequestBody {
   }
 }
 
+private struct PoolBody: RequestBody {
+  static let keys = ["hours", "timeZone"]
+
+  var hours: String
+  /// UTC if it is not there.
+  var timeZone: String?
+
+  var request: PoolRequest { PoolRequest(hours: hours, timeZone: timeZone ?? "UTC") }
+}
+
 private struct HoldBody: RequestBody {
   static let keys = ["worker", "hold", "reason"]
 
@@ -123,10 +152,11 @@ private struct HoldBody: RequestBody {
 }
 
 private struct TokenBody: RequestBody {
-  static let keys = ["role", "owner", "description", "lifetimeSeconds"]
+  static let keys = ["role", "owner", "pool", "description", "lifetimeSeconds"]
 
   var role: String
   var owner: String
+  var pool: String?
   var description: String?
   var lifetimeSeconds: Int64?
 
@@ -138,7 +168,8 @@ private struct TokenBody: RequestBody {
           pointer: "/role", message: "there is no role \"\(role.prefix(64))\"; the roles are \(roles)")
         throw ProblemDetails(.invalid, "\(problem)", problems: [problem])
       }
-      return TokenRequest(role: known, owner: owner, description: description, lifetimeSeconds: lifetimeSeconds)
+      return TokenRequest(
+        role: known, owner: owner, description: description, lifetimeSeconds: lifetimeSeconds, pool: pool)
     }
   }
 }

@@ -34,7 +34,9 @@ struct FarmRoutes: Sendable {
         let health = await call.farm.health()
         return Response(json: health, status: health.isReady ? .ok : .serviceUnavailable)
       },
-      Route(.get, "/v1/workers/desired") { Response(json: try await $0.farm.demand()) },
+      Route(.get, "/v1/workers/desired", query: ["pool"]) { call in
+        Response(json: try await call.farm.demand(ofPool: try call.query.text("pool")))
+      },
       Route(.get, "/metrics") { try await metrics($0.farm) },
     ]
   }

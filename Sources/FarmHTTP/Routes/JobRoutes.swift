@@ -21,7 +21,9 @@ struct JobRoutes: Sendable {
   var routes: [Route] {
     [
       Route(.post, "/v1/jobs") { try await submit($0) },
-      Route(.get, "/v1/jobs", query: ["state", "name", "since", "before", "after", "limit"]) { try await list($0) },
+      Route(.get, "/v1/jobs", query: ["state", "name", "since", "before", "after", "limit", "pool"]) {
+        try await list($0)
+      },
       Route(.post, "/v1/jobs/cancel") { call in
         try await forEach(call, where: { !$0.hasEnded }) { try await call.farm.cancelOne($0) }
       },
@@ -57,7 +59,7 @@ struct JobRoutes: Sendable {
       },
       Route(.patch, "/v1/jobs/{job}") { call in
         try await bodies.run(call, as: JobChange.self, limit: BodyReader.longestPlainBody) { body in
-          try Self.requireOpen(call.job, try await call.farm.setPriority(of: call.job, to: try body.value.number))
+          try await change(call.job, body.value, call.farm)
           return try await Response(json: status(call, withTasks: false))
         }
       },
@@ -74,14 +76,23 @@ struct JobRoutes: Sendable {
 
   /// What is changed of a job.
   private struct JobChange: RequestBody {
-    static let keys = ["priority"]
+    static let keys = ["priority", "pool"]
 
-    var priority: Int
+    var priority: Int?
+    /// Empty: none.
+    var pool: String?
+  }
 
-    /// Throws `.invalid` if no job has it.
-    var number: Int32 {
-      get throws(ProblemDetails) { try SubmissionBody.priority(priority) }
+  private func change(_ job: JobID, _ change: JobChange, _ farm: FarmService) async throws {
+    guard change.priority != nil || change.pool != nil else {
+      throw ProblemDetails(.invalid, "give the job's new priority or pool")
     }
+    // Before anything is changed.
+    let priority = try change.priority.map { number throws(ProblemDetails) in try SubmissionBody.priority(number) }
+    if let pool = change.pool {
+      try Self.requireOpen(job, try await farm.setPool(of: job, to: pool.isEmpty ? nil : pool))
+    }
+    if let priority { try Self.requireOpen(job, try await farm.setPriority(of: job, to: priority)) }
   }
 
   /// - Parameter state: Of a job that was to be changed. Nil: there is none.
@@ -112,6 +123,7 @@ struct JobRoutes: Sendable {
       var submission = Submission(document: Data(document), assets: assets)
       submission.name = body.value.name ?? ""
       submission.priority = try body.value.jobPriority
+      submission.pool = body.value.pool
       submission.schedule = try body.value.schedule
       submission.options = body.value.options
       submission.output = output
@@ -188,6 +200,7 @@ struct JobRoutes: Sendable {
     query.since = try call.query.time("since")
     query.before = try call.query.time("before")
     query.after = try call.query.text("after")
+    query.pool = try call.query.text("pool")
     // One more says whether there is a next page.
     query.limit = min(limit + 1, JobQuery.mostLimit)
     let list = try await call.farm.jobs(query)

@@ -3,18 +3,28 @@ package import FarmModel
 
 // Leases from free slots and tasks. `JobStore` specifies the operation.
 
+/// The workers of a claim.
+private struct Claimant {
+  var build: String
+  /// Those of their pools that are open.
+  var pools: [String]
+}
+
 extension FarmState {
-  package mutating func claim(build: String, slots: [Holder], now: Duration) throws(JobStoreError) -> [Grant] {
+  package mutating func claim(
+    build: String, pools: [String] = [], slots: [Holder], now: Duration
+  ) throws(JobStoreError) -> [Grant] {
     for slot in slots { try slot.validate() }
-    let build = build.withoutNul
+    let claimant = Claimant(build: build.withoutNul, pools: PoolName.sorted(pools).filter { isOpen($0, now: now) })
+    if !pools.isEmpty, claimant.pools.isEmpty { return [] }
     var slots = SlotAssignment(slots.filter { hold(of: $0.worker) == nil })
-    var grants = claimIsolated(build, &slots, waitingFor: policy.isolationPatience, now: now)
-    let open = active.filter { isOpen($0, to: build, now: now) }
-    grants += claimFairly(open, &slots, now: now)
-    grants += claimIsolated(build, &slots, waitingFor: .zero, now: now)
+    var grants = claimIsolated(claimant, &slots, waitingFor: policy.isolationPatience, now: now)
+    let open = active.filter { isOpen($0, to: claimant, now: now) }
+    grants += claimFairly(open, claimant, &slots, now: now)
+    grants += claimIsolated(claimant, &slots, waitingFor: .zero, now: now)
     // Granted after all are taken, so that no lease that was granted by this call is looked at.
     var backups: [(place: Place, holder: Holder)] = []
-    for number in active where slots.count > 0 && isOpen(number, to: build, now: now) {
+    for number in active where slots.count > 0 && isOpen(number, to: claimant, now: now) {
       for lease in backedUp(ofJob: number, now: now) {
         let task = self[lease.place].task
         let mayHave = { worker in
@@ -32,10 +42,10 @@ extension FarmState {
   /// Grants an isolated task, unless one runs.
   /// - Parameter time: How long it must have been ready after its back-off.
   private mutating func claimIsolated(
-    _ build: String, _ slots: inout SlotAssignment, waitingFor time: Duration, now: Duration
+    _ claimant: Claimant, _ slots: inout SlotAssignment, waitingFor time: Duration, now: Duration
   ) -> [Grant] {
     guard slots.count > 0, !leases.contains(where: { self[$0.place].task.isIsolated }) else { return [] }
-    for number in active where isOpen(number, to: build, now: now) {
+    for number in active where isOpen(number, to: claimant, now: now) {
       for ordinal in jobs[number].ready {
         let place = Place(number: number, ordinal: ordinal)
         guard self[place].task.isIsolated, (self[place].notBefore ?? now) + time <= now,
@@ -53,13 +63,17 @@ extension FarmState {
     return grant(place, to: holder, isBackup: false, now: now)
   }
 
-  /// Whether workers of a build may have a job's tasks.
-  private func isOpen(_ number: Int, to build: String, now: Duration) -> Bool {
-    (jobs[number].job.state == .probing || jobs[number].job.build == build) && mayGoOn(number, now: now)
+  /// Whether some workers may have a job's tasks.
+  private func isOpen(_ number: Int, to claimant: Claimant, now: Duration) -> Bool {
+    let job = jobs[number].job
+    return (job.state == .probing || job.build == claimant.build) && PoolName.takes(claimant.pools, jobsOf: job.pool)
+      && mayGoOn(number, now: now)
   }
 
   /// Grants tasks by the rule of `FairQueue`.
-  private mutating func claimFairly(_ open: [Int], _ slots: inout SlotAssignment, now: Duration) -> [Grant] {
+  private mutating func claimFairly(
+    _ open: [Int], _ claimant: Claimant, _ slots: inout SlotAssignment, now: Duration
+  ) -> [Grant] {
     let ready = open.filter { number in
       jobs[number].ready.contains { ordinal in
         let record = jobs[number].tasks[ordinal]
@@ -71,12 +85,13 @@ extension FarmState {
       ready.map { number in
         FairQueue.Job(
           number: Int64(number), owner: jobs[number].owner, priority: jobs[number].job.priority,
+          pool: jobs[number].job.pool,
           isStalled: stalled.contains(number), share: jobs[number].share)
       },
       owners: ownerRecords.mapValues { record in
         FairQueue.Owner(
           weight: record.weight, room: record.mostRunning.map { $0 - Int64(runningTasks(of: record.owner)) })
-      }, shares: shares)
+      }, shares: shares, poolTimes: poolTimes.filter { $0.value.isFresh(now) }.mapValues(\.start))
     var grants: [Grant] = []
     while slots.count > 0 {
       let batch = queue.next()
@@ -100,6 +115,9 @@ extension FarmState {
       }
     }
     for (level, charge) in queue.ownerCharges { shares[level] = charge.applied(to: shares[level] ?? FairShare()) }
+    for (level, start) in queue.poolStarts(of: claimant.pools) {
+      poolTimes[level] = PoolTime(poolTimes[level], start: start, now: now)
+    }
     for (number, charge) in queue.jobCharges { jobs[Int(number)].share = charge.applied(to: jobs[Int(number)].share) }
     return grants
   }

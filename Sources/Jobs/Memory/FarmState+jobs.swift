@@ -13,7 +13,7 @@ extension FarmState {
     var job = Job(
       id: new.id, name: new.name.withoutNul, owner: new.owner, purpose: new.purpose, priority: new.priority,
       state: .probing, request: new.request)
-    (job.isPaused, job.after) = (new.isPaused, new.after)
+    (job.pool, job.isPaused, job.after) = (new.pool, new.isPaused, new.after)
     jobs.append(JobRecord(job: job, submission: new.submission, submitted: now))
     jobs[number].heldUntil = new.hold.map { now + $0 }
     numbers[new.id] = number

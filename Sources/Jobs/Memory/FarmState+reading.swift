@@ -34,6 +34,7 @@ extension FarmState {
       let record = jobs[number]
       return !record.isDeleted && record.job.purpose == purpose
         && (filter.owner.map { record.job.owner == $0 } ?? true)
+        && (filter.pool.map { record.job.pool ?? "" == $0 } ?? true)
         && (filter.states.isEmpty || filter.states.contains(record.job.state))
         && (filter.since.map { record.submitted >= $0 } ?? true)
         && (filter.before.map { record.submitted < $0 } ?? true)
@@ -96,9 +97,10 @@ extension FarmState {
     }.sorted { $0.worker < $1.worker }
   }
 
-  package func counts(now: Duration) -> StoreCounts {
+  package func counts(ofPool pool: String? = nil, now: Duration) -> StoreCounts {
     var counts = StoreCounts()
     for (number, record) in jobs.enumerated() where !record.isDeleted {
+      if let pool, record.job.pool ?? "" != pool { continue }
       guard record.job.purpose == .render else {
         if record.job.state.hasEnded { continue }
         for task in record.tasks where task.task.state == .ready || task.task.state == .running {

@@ -66,6 +66,7 @@ extension FarmState {
     let build = jobs[place.number].job.build
     return workers.contains { entry in
       isPresent(entry, now: now) && entry.record.paused.isEmpty && entry.record.build == build
+        && takes(place.number, entry.record.pools, now: now)
         && !accounts.contains(entry.record.account)
         && standings[entry.record.account]?.hold == nil && entry.record.memory >= self[place].task.memory
     }

@@ -17,7 +17,7 @@ extension JobRecord {
 extension FarmState {
   /// Whether a job's ready tasks are work for which workers are wanted: not those of an owner that may have no more.
   func isWanted(_ number: Int, now: Duration) -> Bool {
-    guard mayGoOn(number, now: now) else { return false }
+    guard mayGoOn(number, now: now), jobs[number].job.pool.map({ isOpen($0, now: now) }) ?? true else { return false }
     guard let most = ownerRecords[jobs[number].owner]?.mostRunning else { return true }
     return Int64(runningTasks(of: jobs[number].owner)) < most
   }

@@ -7,6 +7,8 @@ package import FarmModel
 /// over no unordered collection. So the same calls leave the same state.
 package struct FarmState: Sendable {
   package let policy: LeasePolicy
+  /// The zero of `now`, since 1970: for working hours alone.
+  let origin: Duration
   /// In order of submission; a job's number is its index. A deleted job leaves an empty record.
   var jobs: [JobRecord] = []
   /// The jobs that are not deleted, for look-ups only.
@@ -40,6 +42,10 @@ package struct FarmState: Sendable {
   var standings: [String: StandingRecord] = [:]
   /// Of what owners have had at each priority.
   var shares: [FairQueue.Level: FairShare] = [:]
+  /// What the workers of pools have been granted.
+  var poolTimes: [FairQueue.PoolLevel: PoolTime] = [:]
+  /// By name. Those without working hours are not there.
+  var poolRecords: [String: PoolRecord] = [:]
   /// In the order in which they were added, then of their ids.
   package internal(set) var accessTokens: [AccessToken] = []
   /// In the order of their numbers.
@@ -49,8 +55,9 @@ package struct FarmState: Sendable {
   /// Raised by every change that `JobStore.changes()` hints at.
   package internal(set) var changeCount: UInt64 = 0
 
-  package init(policy: LeasePolicy) {
+  package init(policy: LeasePolicy, origin: Duration = .zero) {
     self.policy = policy
+    self.origin = origin
   }
 }
 
@@ -204,6 +211,7 @@ extension FarmState {
       record.build = record.build.withoutNul
       record.coordinator = record.coordinator.withoutNul
       record.paused = record.paused.withoutNul
+      record.pools = PoolName.sorted(record.pools)
       let index = workers.partitioningIndex { $0.record.id >= record.id }
       if index < workers.count, workers[index].record.id == record.id {
         let wasPresent = isPresent(workers[index], now: now)
@@ -251,6 +259,7 @@ extension FarmState {
       record.busy = Int32(leases.count { $0.holder.worker == record.id })
       record.connectedAt = entry.registeredAt
       record.connected = now - entry.registeredAt
+      record.isClosed = areClosed(record.pools, now: now)
       record.hold = standings[record.account]?.hold
       record.holdReason = standings[record.account]?.reason ?? ""
       return record
@@ -268,8 +277,12 @@ extension FarmState {
   package func jobsToRebind(now: Duration) -> [JobID] {
     active.sorted().map { jobs[$0].job }.filter { job in
       guard job.state.isBound else { return false }
-      return !builds.contains { $0.build == job.build && beforeOutage(now) - $0.lastSeen <= policy.rebind }
-        && workers.contains { isPresent($0, now: now) && $0.record.build != job.build }
+      let able = workers.filter { PoolName.takes($0.record.pools, jobsOf: job.pool) }
+      let hasWorkers =
+        job.pool == nil
+        ? builds.contains { $0.build == job.build && beforeOutage(now) - $0.lastSeen <= policy.rebind }
+        : able.contains { $0.record.build == job.build && beforeOutage(now) - $0.lastSeen <= policy.rebind }
+      return !hasWorkers && able.contains { isPresent($0, now: now) && $0.record.build != job.build }
     }.map(\.id)
   }
 

@@ -17,9 +17,10 @@ package actor MemoryJobStore: JobStore {
   package init(
     policy: LeasePolicy = LeasePolicy(), origin: Duration? = nil, now: @escaping @Sendable () -> Duration
   ) {
-    state = FarmState(policy: policy)
+    let origin = origin ?? .seconds(Date.now.timeIntervalSince1970) - now()
+    state = FarmState(policy: policy, origin: origin)
     self.now = now
-    self.origin = origin ?? .seconds(Date.now.timeIntervalSince1970) - now()
+    self.origin = origin
   }
 
   /// Ends every stream of `changes()`. Operations after it throw `.closed`.
@@ -121,8 +122,8 @@ package actor MemoryJobStore: JobStore {
     return found.map(dated)
   }
 
-  package func counts() throws(JobStoreError) -> StoreCounts {
-    try run { (state, now) in state.counts(now: now) }
+  package func counts(ofPool pool: String?) throws(JobStoreError) -> StoreCounts {
+    try run { (state, now) in state.counts(ofPool: pool, now: now) }
   }
 
   package func tasks(of job: JobID, payloads: Bool) throws(JobStoreError) -> [RenderTask] {
@@ -133,8 +134,10 @@ package actor MemoryJobStore: JobStore {
     try run { (state, _) in state.usage(of: job) }
   }
 
-  package func claim(build: String, slots: [Holder]) throws(JobStoreError) -> [Grant] {
-    try run { (state, now) throws(JobStoreError) in try state.claim(build: build, slots: slots, now: now) }
+  package func claim(build: String, pools: [String], slots: [Holder]) throws(JobStoreError) -> [Grant] {
+    try run { (state, now) throws(JobStoreError) in
+      try state.claim(build: build, pools: pools, slots: slots, now: now)
+    }
   }
 
   package func renew(_ renewals: [Renewal]) throws(JobStoreError) -> [Renewal] {
@@ -266,6 +269,30 @@ extension MemoryJobStore {
 
   package func change(_ owner: String, _ change: OwnerChange) throws(JobStoreError) {
     try run { (state, _) throws(JobStoreError) in try state.change(owner, change) }
+  }
+}
+
+// MARK: - Pools
+
+extension MemoryJobStore {
+  package func pools() throws(JobStoreError) -> [Pool] { try run { (state, now) in state.pools(now: now) } }
+
+  package func openJobsByPool() throws(JobStoreError) -> [String: Int64] {
+    try run { (state, _) in state.openJobsByPool() }
+  }
+
+  package func setPool(_ pool: Pool) throws(JobStoreError) {
+    try pool.validate()
+    let rules = TimeZoneRules.named(pool.timeZone)
+    try run { (state, _) throws(JobStoreError) in try state.setPool(pool, rules: rules) }
+  }
+
+  package func removePool(_ name: String) throws(JobStoreError) -> Bool {
+    try run { (state, _) in state.removePool(name) }
+  }
+
+  package func setPool(of job: JobID, to pool: String?) throws(JobStoreError) -> JobState? {
+    try run { (state, now) throws(JobStoreError) in try state.setPool(of: job, to: pool, now: now) }
   }
 }
 

@@ -9,6 +9,9 @@ package struct AccessToken: Sendable, Hashable {
   package var role: Role
   /// For whom it was made: 1 to 64 visible ASCII characters.
   package var owner: String
+  /// The only pool of a worker that registers with it, and of jobs that are submitted with it. Nil: they choose. Only
+  /// tokens of workers and submitters have one.
+  package var pool: String?
   /// For people.
   package var description: String
   /// When it was added. This and the next two are since 1970, by the store's clock, which sets them.
@@ -18,13 +21,15 @@ package struct AccessToken: Sendable, Hashable {
   package var revoked: Duration?
 
   package init(
-    id: AccessTokenID, digest: SHA256Digest, role: Role, owner: String, description: String = "",
+    id: AccessTokenID, digest: SHA256Digest, role: Role, owner: String, pool: String? = nil,
+    description: String = "",
     created: Duration = .zero, expires: Duration? = nil, revoked: Duration? = nil
   ) {
     self.id = id
     self.digest = digest
     self.role = role
     self.owner = owner
+    self.pool = pool
     self.description = description
     self.created = created
     self.expires = expires
@@ -32,13 +37,22 @@ package struct AccessToken: Sendable, Hashable {
   }
 }
 
+extension AccessToken {
+  /// Who presents the token: with it or with what was issued for it.
+  /// - Parameter address: Where from, without a port.
+  package func caller(from address: String) -> Caller {
+    Caller(role: role, owner: owner, token: id, pool: pool, address: address)
+  }
+}
+
 /// What somebody has done or was refused.
 package struct AuditEntry: Sendable, Hashable {
   package enum Action: String, Sendable, Hashable, CaseIterable {
-    case jobSubmitted, jobCancelled, jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobDeleted
+    case jobSubmitted, jobCancelled, jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobPoolChanged, jobDeleted
     case contentUploaded, contentDownloaded
     case webhookAdded, webhookChanged, webhookRemoved, webhookSecretChanged, messageSentAgain
-    case tokenCreated, tokenRevoked, certificateIssued, ownerChanged, workerHeld, workerReleased
+    case tokenCreated, tokenRevoked, certificateIssued, ownerChanged, poolChanged, poolRemoved, workerHeld
+    case workerReleased
     /// It had no token that is valid, or none that allows what it asked for.
     case refused
   }

@@ -26,10 +26,15 @@ struct FairCharge: Sendable, Hashable {
     self.base = base
   }
 
-  mutating func add(_ cost: Double) {
+  /// - Parameter start: When it begins: at `next` or later.
+  mutating func add(_ cost: Double, at start: Double) {
+    if start > next { total += start - next }
     before = total
     total += cost
   }
+
+  /// When the last of it begins.
+  var start: Double { base + before }
 
   /// The next grant would begin here.
   var next: Double { base + total }
@@ -39,10 +44,33 @@ struct FairCharge: Sendable, Hashable {
   }
 }
 
+/// What the workers that take the jobs of a pool were granted last, at one priority.
+struct PoolTime: Sendable, Hashable {
+  /// For how long it counts. After that it is as if nobody had waited for those workers.
+  static let lifetime = Duration.seconds(600)
+
+  /// When it begins, in virtual time.
+  var start: Double
+  /// When it was granted.
+  var at: Duration
+
+  init(_ earlier: PoolTime?, start: Double, now: Duration) {
+    self.start = earlier.map { $0.isFresh(now) ? max($0.start, start) : start } ?? start
+    at = now
+  }
+
+  func isFresh(_ now: Duration) -> Bool { now - at <= Self.lifetime }
+}
+
 /// In which order the first tasks of jobs are granted. Both stores grant by this rule, which is start-time fair queuing
 /// (Goyal, Vin and Cheng, IEEE/ACM Transactions on Networking, 1997) at two levels. Of the jobs of the highest priority
 /// an owner is served whose next grant would begin first, and of its jobs that of which the same is true. So over any
 /// time those who always have tasks get costs in proportion to their weights, each but for about one task's cost.
+///
+/// Only some workers take the jobs of a pool, so owners may get different amounts although all of them wait. Then a
+/// worker serves the owner of those it can serve that has had least (max-min fairness with placement constraints;
+/// Ghodsi, Zaharia, Shenker and Stoica, EuroSys 2013). Who was away has no credit for the time in which workers that
+/// take its jobs served others: that, and not what other workers did, is what its next grant is compared with.
 struct FairQueue: Sendable {
   /// Of how many jobs the tasks are interleaved. Those of further jobs follow, of as many at a time.
   static let width = 64
@@ -53,12 +81,14 @@ struct FairQueue: Sendable {
     var number: Int64
     var owner: String
     var priority: Int32
+    var pool: String?
     /// Whether its tasks come after those of all others.
     var isStalled: Bool
     var share: FairShare
     var candidates: [Candidate] = []
 
     fileprivate var level: Level { Level(owner: owner, priority: priority) }
+    fileprivate var poolLevel: PoolLevel? { pool.map { PoolLevel(priority: priority, pool: $0) } }
   }
 
   struct Candidate: Sendable {
@@ -75,6 +105,16 @@ struct FairQueue: Sendable {
 
     static func < (left: Level, right: Level) -> Bool {
       (left.owner, left.priority) < (right.owner, right.priority)
+    }
+  }
+
+  /// The jobs of a pool among those of a priority.
+  struct PoolLevel: Sendable, Hashable, Comparable {
+    var priority: Int32
+    var pool: String
+
+    static func < (left: PoolLevel, right: PoolLevel) -> Bool {
+      (left.priority, left.pool) < (right.priority, right.pool)
     }
   }
 
@@ -95,17 +135,23 @@ struct FairQueue: Sendable {
     var priority: Int32
     var owner: Double
     var job: Double
+    /// What the job has had, however long ago: of jobs that may begin at once, the one with less is first.
+    var finish: Double
     var number: Int64
 
     static func < (left: Rank, right: Rank) -> Bool {
       if left.isStalled != right.isStalled { return right.isStalled }
       if left.priority != right.priority { return left.priority > right.priority }
-      return (left.owner, left.job, left.number) < (right.owner, right.job, right.number)
+      return (left.owner, left.job, left.finish, left.number) < (right.owner, right.job, right.finish, right.number)
     }
   }
 
   private var jobs: [Job]
   private var owners: [String: Owner]
+  private let shares: [Level: FairShare]
+  private let poolTimes: [PoolLevel: Double]
+  /// By priority: the latest start of all.
+  private let present: [Int32: Double]
   private var charges: [Level: FairCharge] = [:]
   private(set) var jobCharges: [Int64: FairCharge] = [:]
   private var jobBases: [Double]
@@ -118,22 +164,42 @@ struct FairQueue: Sendable {
   ///   - jobs: All that are open to the workers and have a task that is ready.
   ///   - owners: Those for whom something is set; others have weight 1.
   ///   - shares: Of owners at priorities; others had nothing yet.
-  init(_ jobs: [Job], owners: [String: Owner], shares: [Level: FairShare]) {
+  ///   - poolTimes: What began last of what was granted to workers that take the jobs of a pool.
+  init(
+    _ jobs: [Job], owners: [String: Owner], shares: [Level: FairShare], poolTimes: [PoolLevel: Double] = [:]
+  ) {
     self.jobs = jobs.filter { owners[$0.owner]?.room.map { $0 > 0 } ?? true }
     self.owners = owners
+    self.shares = shares
+    self.poolTimes = poolTimes
     var present: [Int32: Double] = [:]
     for (level, share) in shares { present[level.priority] = max(present[level.priority] ?? 0, share.start) }
+    self.present = present
     var latest: [Level: Double] = [:]
     for job in jobs { latest[job.level] = max(latest[job.level] ?? 0, job.share.start) }
-    for level in latest.keys {
-      charges[level] = FairCharge(base: (shares[level] ?? FairShare()).next(at: present[level.priority] ?? 0))
-    }
     jobBases = self.jobs.map { $0.share.next(at: latest[$0.level] ?? 0) }
     order = self.jobs.indices.sorted { rank($0) < rank($1) }
   }
 
   /// What is charged to owners.
-  var ownerCharges: [Level: FairCharge] { charges.filter { $0.value.total > 0 } }
+  var ownerCharges: [Level: FairCharge] { charges }
+
+  /// What begins last of what is granted, for each of the pools whose jobs the workers take.
+  func poolStarts(of pools: [String]) -> [PoolLevel: Double] {
+    var starts: [PoolLevel: Double] = [:]
+    for (level, charge) in charges {
+      for pool in pools {
+        starts[PoolLevel(priority: level.priority, pool: pool), default: charge.start].raise(to: charge.start)
+      }
+    }
+    return starts
+  }
+
+  /// When the next grant to a job's owner would begin.
+  private func ownerNext(_ job: Job) -> Double {
+    let time = job.poolLevel.flatMap { poolTimes[$0] } ?? present[job.priority] ?? 0
+    return max(charges[job.level]?.next ?? shares[job.level]?.finish ?? 0, time)
+  }
 
   /// The numbers of the next jobs whose tasks are interleaved. Empty: there are no more.
   mutating func next() -> [Int64] {
@@ -151,8 +217,9 @@ struct FairQueue: Sendable {
   private func rank(_ index: Int) -> Rank {
     let job = jobs[index]
     return Rank(
-      isStalled: job.isStalled, priority: job.priority, owner: charges[job.level]?.next ?? 0,
-      job: jobCharges[job.number]?.next ?? jobBases[index], number: job.number)
+      isStalled: job.isStalled, priority: job.priority, owner: ownerNext(job),
+      job: jobCharges[job.number]?.next ?? jobBases[index],
+      finish: jobCharges[job.number]?.next ?? job.share.finish, number: job.number)
   }
 
   /// Gives slots to the candidates of the jobs that `next` returned, each job's in their order, until there are no
@@ -177,8 +244,14 @@ struct FairQueue: Sendable {
   private mutating func charge(_ index: Int, _ cost: Double) {
     let job = jobs[index]
     let cost = max(cost, Self.leastCost)
-    charges[job.level]?.add(cost / (owners[job.owner]?.weight ?? 1))
-    jobCharges[job.number, default: FairCharge(base: jobBases[index])].add(cost)
+    let start = ownerNext(job)
+    charges[job.level, default: FairCharge(base: start)].add(cost / (owners[job.owner]?.weight ?? 1), at: start)
+    jobCharges[job.number, default: FairCharge(base: jobBases[index])].add(
+      cost, at: jobCharges[job.number]?.next ?? jobBases[index])
     owners[job.owner]?.room? -= 1
   }
+}
+
+extension Double {
+  fileprivate mutating func raise(to other: Double) { self = Swift.max(self, other) }
 }

@@ -9,6 +9,8 @@ package struct Job: Sendable, Hashable {
   package var name: String
   /// Of the token with which it was submitted. Nil: the farm's own, or none.
   package var owner: String?
+  /// The workers that take its tasks are of this pool. Nil: of any, and of none.
+  package var pool: String?
   package var purpose: JobPurpose
   /// Jobs of a higher priority go first.
   package var priority: Int32
@@ -150,11 +152,15 @@ package struct JobFilter: Sendable, Hashable {
   package var before: Duration?
   /// Only jobs of this owner. Nil: of any, and of none.
   package var owner: String?
+  /// Only jobs of this pool; empty: only those without one. Nil: of any, and of none.
+  package var pool: String?
 
   package init(
-    states: [JobState] = [], name: String = "", since: Duration? = nil, before: Duration? = nil, owner: String? = nil
+    states: [JobState] = [], name: String = "", since: Duration? = nil, before: Duration? = nil, owner: String? = nil,
+    pool: String? = nil
   ) {
     self.owner = owner
+    self.pool = pool
     self.states = states
     self.name = name
     self.since = since
@@ -198,6 +204,8 @@ package struct NewJob: Sendable, Hashable {
   package var name: String
   /// 1 to 64 visible ASCII characters. Nil: nobody's.
   package var owner: String?
+  /// As `Job.pool`.
+  package var pool: String?
   package var purpose: JobPurpose
   package var priority: Int32
   /// Whether its tasks are not granted until it is taken up.
@@ -211,13 +219,14 @@ package struct NewJob: Sendable, Hashable {
   package var tasks: [NewTask]
 
   package init(
-    id: JobID, submission: String? = nil, name: String, owner: String? = nil, purpose: JobPurpose = .render,
-    priority: Int32, request: [UInt8], tasks: [NewTask]
+    id: JobID, submission: String? = nil, name: String, owner: String? = nil, pool: String? = nil,
+    purpose: JobPurpose = .render, priority: Int32, request: [UInt8], tasks: [NewTask]
   ) {
     self.id = id
     self.submission = submission
     self.name = name
     self.owner = owner
+    self.pool = pool
     self.purpose = purpose
     self.priority = priority
     self.request = request

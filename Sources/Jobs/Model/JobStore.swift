@@ -8,7 +8,7 @@ package import FarmModel
 /// return durations and, for people, when something happened. `JobFilter` alone takes points in time.
 /// `MemoryJobStore` is the reference: the same operations leave every store in the same state.
 /// `docs/architecture.md` has the diagrams of the states.
-package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, WorkerControl {
+package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, PoolStore, WorkerControl {
   // MARK: Jobs
 
   /// Writes a job in `probing` with its probe tasks, which are `ready` unless cached. A job without any can be planned
@@ -57,7 +57,8 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, Work
   func plan(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool
 
   /// The jobs in `measuring` or `rendering` to bind anew: no worker of their build was registered for
-  /// `LeasePolicy.rebind`, and a worker of another build is registered now. Oldest first.
+  /// `LeasePolicy.rebind`, and a worker of another build is registered now. Only workers that take jobs of the job's
+  /// pool count. Oldest first.
   func jobsToRebind() async throws(JobStoreError) -> [JobID]
 
   /// Turns a job from `measuring` or `rendering` back to `probing`, to be planned again: removes its tasks but the
@@ -133,7 +134,9 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, Work
 
   /// How many jobs and tasks there are, for metrics. Its cost is that of the jobs and of the tasks of those that have
   /// not ended. Inspections are not counted.
-  func counts() async throws(JobStoreError) -> StoreCounts
+  ///
+  /// - Parameter pool: Only the jobs of this pool are counted; empty: only those without one. Nil: all are.
+  func counts(ofPool pool: String?) async throws(JobStoreError) -> StoreCounts
 
   /// How long this process's calls took that have succeeded, by the connection that carried them out. Empty: there are
   /// no connections.
@@ -141,13 +144,15 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, Work
 
   // MARK: Leases
 
-  /// Grants leases of `ready` tasks to workers of one build. Each element of `slots` is one free slot of a worker, so a
-  /// worker is listed as often as it has free slots.
+  /// Grants leases of `ready` tasks to workers of one build and of the same pools. Each element of `slots` is one free
+  /// slot of a worker, so a worker is listed as often as it has free slots.
   ///
   /// The tasks are taken in this order: of the jobs of the highest priority by `FairQueue`, which shares the farm
   /// between their owners and then between the jobs of each; within a job the highest cost first, then by ordinal. No
   /// task is taken of a job that is paused, is held until a time that has not come, or comes after jobs that are not
-  /// done. Each goes to the first slot that is left and whose worker may have it. Excluded are tasks that are backing
+  /// done. Nor is one taken of a job of another pool than the workers', or of a pool that is closed; and if they have
+  /// pools and all of them are closed, none is taken. Each goes to the first slot that is left and whose worker may
+  /// have it. Excluded are tasks that are backing
   /// off, and the tasks of jobs that are bound to another build; a probe task goes to any build. A worker may not have
   /// a task of which an attempt on it was counted, until `LeasePolicy.exclusion` after the task's back-off, so that
   /// another worker may take it first. Each grant raises the task's epoch by one.
@@ -163,7 +168,7 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, Work
   /// Each lease is renewed, ended and lost by itself; a task that has lost its last lease is `ready` again.
   ///
   /// - Returns: The grants, ready tasks first, in the order in which the tasks were taken.
-  func claim(build: String, slots: [Holder]) async throws(JobStoreError) -> [Grant]
+  func claim(build: String, pools: [String], slots: [Holder]) async throws(JobStoreError) -> [Grant]
 
   /// Renews leases of any number of workers, and records their progress. A lease that its worker held in an earlier
   /// session belongs to the renewal's session from then on.
@@ -237,6 +242,14 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, Work
 }
 
 extension JobStore {
+  /// Grants leases to workers without pools.
+  package func claim(build: String, slots: [Holder]) async throws(JobStoreError) -> [Grant] {
+    try await claim(build: build, pools: [], slots: slots)
+  }
+
+  /// How many jobs and tasks there are, of all pools.
+  package func counts() async throws(JobStoreError) -> StoreCounts { try await counts(ofPool: nil) }
+
   /// Publishes a result that was not drawn.
   package func publish(
     _ lease: Lease, holder: Holder, result: Content, usage: AttemptUsage?

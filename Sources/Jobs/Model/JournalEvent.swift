@@ -11,7 +11,7 @@ package struct JournalEvent: Sendable, Hashable {
     case jobPlanned
     /// Its tasks but for the probe tasks were removed, and it is planned again.
     case jobReplanned
-    case jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobEnded, jobDeleted
+    case jobRetried, jobPaused, jobResumed, jobPriorityChanged, jobPoolChanged, jobEnded, jobDeleted
     /// A job that is done has results of a worker that is not believed any more.
     case jobDoubted
     case taskGranted, taskDone

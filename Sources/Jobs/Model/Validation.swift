@@ -15,6 +15,7 @@ extension NewJob {
       try requireVisible(submission, "submission", upTo: 64)
     }
     if let owner { try requireVisible(owner, "owner", upTo: 64) }
+    try Pool.validate(jobsPool: pool)
     guard after.count <= NewJob.mostBefore, after.allSatisfy(\.isWellFormed) else {
       throw JobStoreError(.invalid, "a job comes after at most \(NewJob.mostBefore) jobs, each named by its id")
     }
@@ -137,6 +138,7 @@ extension WorkerRecord {
       throw JobStoreError(.invalid, "a task of worker \(id) may use \(memory) bytes; it must be at least 0")
     }
     try Self.validate(account: account)
+    if let problem = PoolName.problem(with: pools) { throw JobStoreError(.invalid, problem) }
   }
 }
 
@@ -187,6 +189,11 @@ extension AccessToken {
       throw JobStoreError(.invalid, "token id \"\(id)\" is not 1 to 64 characters of 0-9, a-z and _")
     }
     try requireVisible(owner, "owner", upTo: 64)
+    try Pool.validate(jobsPool: pool)
+    guard pool == nil || role == .worker || role == .submitter else {
+      throw JobStoreError(
+        .invalid, "a token of role \(role.rawValue) has no pool: only workers' and submitters' have one")
+    }
   }
 }
 

@@ -164,7 +164,7 @@ extension JournalEvent {
       case .probing, .measuring, .rendering, nil: nil
       }
     case .jobDeleted: .deleted
-    case .jobPaused, .jobResumed, .jobPriorityChanged, .jobDoubted: nil
+    case .jobPaused, .jobResumed, .jobPriorityChanged, .jobPoolChanged, .jobDoubted: nil
     case .taskGranted, .taskDone, .taskCompared, .taskFailed: nil
     case .workerConnected, .workerDisconnected, .workerPaused, .workerResumed, .workerHeld, .workerReleased: nil
     }

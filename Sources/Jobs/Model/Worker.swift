@@ -13,6 +13,8 @@ package struct WorkerRecord: Sendable, Hashable {
   /// How many bytes of memory each of its tasks may use. From 0.
   package var memory: Int64
   package var build: String
+  /// Those whose jobs it takes, in their order as bytes.
+  package var pools: [String]
   /// The coordinator that it is connected to.
   package var coordinator: String
   /// How many leases it holds. Set by the store.
@@ -23,6 +25,8 @@ package struct WorkerRecord: Sendable, Hashable {
   package var hold: WorkerHold?
   /// For a person: why it is held. Set by the store.
   package var holdReason: String
+  /// Whether it is granted nothing because all of its pools are closed now. Set by the store.
+  package var isClosed: Bool
   /// When the session was first registered, since 1970. Set by the store, for people.
   package var connectedAt: Duration
   /// Time since the session was first registered. Set by the store.
@@ -30,8 +34,9 @@ package struct WorkerRecord: Sendable, Hashable {
 
   package init(
     id: WorkerID, session: SessionID, name: String, slots: Int32, memory: Int64 = .max, build: String,
-    coordinator: String, account: String? = nil, busy: Int32 = 0, paused: String = "", hold: WorkerHold? = nil,
-    holdReason: String = "", connectedAt: Duration = .zero, connected: Duration = .zero
+    pools: [String] = [], coordinator: String, account: String? = nil, busy: Int32 = 0, paused: String = "",
+    hold: WorkerHold? = nil,
+    holdReason: String = "", isClosed: Bool = false, connectedAt: Duration = .zero, connected: Duration = .zero
   ) {
     self.id = id
     self.session = session
@@ -40,11 +45,13 @@ package struct WorkerRecord: Sendable, Hashable {
     self.slots = slots
     self.memory = memory
     self.build = build
+    self.pools = pools
     self.coordinator = coordinator
     self.busy = busy
     self.paused = paused
     self.hold = hold
     self.holdReason = holdReason
+    self.isClosed = isClosed
     self.connectedAt = connectedAt
     self.connected = connected
   }

@@ -11,7 +11,7 @@ extension PostgresJobStore {
         .addToken,
         [
           .text(token.id.description), .text(token.digest.hex), .text(token.role.rawValue), .text(token.owner),
-          .text(token.description.withoutNul), .long(lifetime?.microseconds),
+          .text(token.description.withoutNul), .long(lifetime?.microseconds), .text(token.pool),
         ]
       ).first
       return try fields?.accessToken()
@@ -100,7 +100,7 @@ extension Fields {
   fileprivate mutating func accessToken() throws(JobStoreError) -> AccessToken {
     AccessToken(
       id: AccessTokenID(try text()), digest: try digest(), role: try named("role of a token"), owner: try text(),
-      description: try text(), created: .microseconds(try long()),
+      pool: optionalText(), description: try text(), created: .microseconds(try long()),
       expires: try optionalLong().map { .microseconds($0) }, revoked: try optionalLong().map { .microseconds($0) })
   }
 
@@ -119,7 +119,7 @@ extension Fields {
 
 extension Statement {
   private static let tokenColumns = """
-    id, digest, role, owner, description, \(microseconds("created_at")), \(microseconds("expires_at")),
+    id, digest, role, owner, pool, description, \(microseconds("created_at")), \(microseconds("expires_at")),
     \(microseconds("revoked_at"))
     """
   private static let isValid = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > sheaf.now())"
@@ -127,8 +127,8 @@ extension Statement {
   fileprivate static let addToken = Statement(
     "add-token",
     """
-    INSERT INTO sheaf.token (id, digest, role, owner, description, created_at, expires_at)
-    VALUES ($1, $2, $3, $4, $5, sheaf.now(), sheaf.now() + $6 * interval '1 microsecond')
+    INSERT INTO sheaf.token (id, digest, role, owner, description, created_at, expires_at, pool)
+    VALUES ($1, $2, $3, $4, $5, sheaf.now(), sheaf.now() + $6 * interval '1 microsecond', $7)
     ON CONFLICT DO NOTHING RETURNING \(tokenColumns)
     """)
 

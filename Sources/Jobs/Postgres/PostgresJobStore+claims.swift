@@ -3,17 +3,21 @@ package import FarmModel
 // Leases from free slots and tasks.
 
 extension PostgresJobStore {
-  package func claim(build: String, slots: [Holder]) async throws(JobStoreError) -> [Grant] {
+  package func claim(build: String, pools: [String], slots: [Holder]) async throws(JobStoreError) -> [Grant] {
     for slot in slots { try slot.validate() }
     var grants: [Grant] = []
     let build = build.withoutNul
     let workers = Parameter.texts(SlotAssignment(slots).workers.map(\.description))
-    let (hasIsolated, held) = try await claims.perform { (connection) throws(JobStoreError) in
+    let all = Parameter.texts(pools.map(\.withoutNul))
+    let (hasIsolated, held, open) = try await claims.perform { (connection) throws(JobStoreError) in
       let found = try connection.pipeline([(.isAnyIsolated, [.text(build)]), (.heldWorkers, [workers])])
       return (
-        !found[0].isEmpty, Set(try found[1].map { (fields) throws(JobStoreError) in WorkerID(try fields.text()) })
+        !found[0].isEmpty, Set(try found[1].map { (fields) throws(JobStoreError) in WorkerID(try fields.text()) }),
+        pools.isEmpty
+          ? [] : try connection.run(.openPools, [all]).map { (fields) throws(JobStoreError) in try fields.text() }
       )
     }
+    if !pools.isEmpty, open.isEmpty { return [] }
     var left = SlotAssignment(slots.filter { !held.contains($0.worker) })
     let passes: [Candidates?] =
       hasIsolated
@@ -23,20 +27,20 @@ extension PostgresJobStore {
       guard let candidates else {
         // Each time that another claim was at the same tasks. Then what is left is taken as it comes.
         for _ in 0..<FairClaim.tries where left.count > 0 {
-          let claim = FairClaim(build: build, policy: policy, slots: left)
+          let claim = FairClaim(build: build, pools: open, policy: policy, slots: left)
           let made = try await claims.perform { (connection) throws(JobStoreError) in try claim.make(on: connection) }
           grants += made.grants
           left = made.left
           if made.isComplete { break }
           guard made.grants.isEmpty, left.count > 0 else { continue }
-          let rest = Claim(candidates: .ready(policy), build: build, lease: policy.lease, slots: left)
+          let rest = Claim(candidates: .ready(policy), build: build, pools: open, lease: policy.lease, slots: left)
           let others = try await claims.perform { (connection) throws(JobStoreError) in try rest.make(on: connection) }
           grants += others.grants
           left = others.left
         }
         continue
       }
-      let claim = Claim(candidates: candidates, build: build, lease: policy.lease, slots: left)
+      let claim = Claim(candidates: candidates, build: build, pools: open, lease: policy.lease, slots: left)
       // A transaction of its own: the grants of ready tasks are kept, whether that of the backup leases succeeds or
       // not.
       do {
@@ -55,7 +59,7 @@ extension PostgresJobStore {
 /// What a claim may grant: how the tasks are found.
 private struct Candidates: Sendable {
   var statement: Statement
-  /// After the build, the workers and the limit.
+  /// After the build, the workers, the limit and before the pools, which are the sixth.
   var parameters: [Parameter]
   var isBackup = false
   /// Whether one of them is granted, if no isolated task runs.
@@ -84,6 +88,8 @@ private struct Candidates: Sendable {
 private struct Claim: Sendable {
   var candidates: Candidates
   var build: String
+  /// Those of the workers' pools that are open.
+  var pools: [String]
   var lease: Duration
   var slots: SlotAssignment
 
@@ -132,7 +138,9 @@ private struct Claim: Sendable {
   private func find(for left: SlotAssignment) -> Call {
     (
       candidates.statement,
-      [.text(build), .texts(left.workers.map(\.description)), .long(Int64(left.count))] + candidates.parameters
+      [.text(build), .texts(left.workers.map(\.description)), .long(Int64(left.count))] + candidates.parameters + [
+        .texts(pools)
+      ]
     )
   }
 
@@ -153,7 +161,7 @@ private struct Claim: Sendable {
       [
         .text(build), .longs(matches.map(\.job)), .ints(matches.map(\.ordinal)),
         .texts(matches.map(\.holder.worker.description)), .longs(matches.map(\.holder.session.number)),
-        .flag(candidates.isBackup), .long(lease.microseconds),
+        .flag(candidates.isBackup), .long(lease.microseconds), .texts(pools),
       ]
     )
   }
@@ -178,13 +186,16 @@ extension Statement {
     "(SELECT sheaf.now() - \(parameter) * interval '1 microsecond')"
   }
 
-  /// The jobs whose tasks go to workers of build `$1`, in their order.
+  /// A condition on a job: workers take it of whose pools these are open.
+  static func takenBy(_ pools: String) -> String { "(job.pool IS NULL OR job.pool = ANY (\(pools)))" }
+
+  /// The jobs whose tasks go to workers of build `$1` and the open pools `$6`, in their order.
   private static let openJobs = openJobs(first: "")
 
   private static func openJobs(first order: String, condition: String = "") -> String {
     """
     SELECT number, priority, median_pace FROM sheaf.job
-    WHERE \(hasNotEnded) AND (state = 'probing' OR build = $1) AND \(mayGoOn)\(condition)
+    WHERE \(hasNotEnded) AND (state = 'probing' OR build = $1) AND \(takenBy("$6")) AND \(mayGoOn)\(condition)
     ORDER BY \(order)priority DESC, number
     """
   }
@@ -353,7 +364,7 @@ extension Statement {
       ), open AS MATERIALIZED (
         SELECT number, id FROM sheaf.job
         WHERE number IN (SELECT job FROM chosen)
-          AND \(hasNotEnded) AND (state = 'probing' OR build = $1) AND NOT is_paused
+          AND \(hasNotEnded) AND (state = 'probing' OR build = $1) AND \(takenBy("$8")) AND NOT is_paused
         FOR KEY SHARE SKIP LOCKED
       ), granted AS (
         UPDATE sheaf.task SET state = 'running', epoch = task.epoch + 1

@@ -99,14 +99,16 @@ extension Connection {
 extension Statement {
   /// A condition: a connected worker whose account is not in `except` could make a task's result.
   /// - Parameter times: The numbers of the parameters with `LeasePolicy.lease` and `.outage`.
-  private static func couldMake(build: String, memory: String, except: String, times: (String, String)) -> String {
+  private static func couldMake(build: String, pool: String, memory: String, except: String, times: (String, String))
+    -> String
+  {
     """
     EXISTS (
       SELECT FROM sheaf.worker other
       WHERE NOT other.has_left
         AND other.last_seen >= \(beforeOutage(times.1)) - \(times.0) * interval '1 microsecond'
         AND other.paused = '' AND other.build = \(build) AND other.memory >= \(memory) AND NOT other.account = ANY (\(except))
-        AND NOT \(isHeld("other")))
+        AND NOT \(isHeld("other")) AND \(takes("other.pools", jobsOf: pool)))
     """
   }
 
@@ -126,7 +128,7 @@ extension Statement {
     """
     WITH held AS MATERIALIZED (
       SELECT lease.job, lease.ordinal, lease.granted_at, coalesce($21, worker.account) AS account, task.kind,
-        task.memory, job.build
+        task.memory, job.build, job.pool
       FROM sheaf.lease JOIN sheaf.task USING (job, ordinal) JOIN sheaf.job ON job.number = lease.job
         LEFT JOIN sheaf.worker ON worker.id = lease.worker
       WHERE job.id = $1 AND lease.ordinal = $2 AND lease.epoch = $3 AND lease.worker = $4 AND lease.session <= $5
@@ -142,7 +144,7 @@ extension Statement {
         ELSE ($8 < $9 OR $10 > coalesce(
             (SELECT confirmed FROM sheaf.standing WHERE standing.account = held.account), 0)
             + (SELECT count(*) FROM sheaf.compared other WHERE other.account = held.account))
-          AND \(couldMake(build: "held.build", memory: "held.memory", except: "ARRAY[held.account]", times: ("$11", "$12")))
+          AND \(couldMake(build: "held.build", pool: "held.pool", memory: "held.memory", except: "ARRAY[held.account]", times: ("$11", "$12")))
         END
     ), ended AS (
       DELETE FROM sheaf.lease USING wanted
@@ -218,7 +220,7 @@ extension Statement {
     (unanimous.since <= sheaf.now() - \(patience) * interval '1 microsecond'
       OR task.state = 'ready' AND unanimous.since <= sheaf.now() - \(lease) * interval '1 microsecond'
         AND NOT \(couldMake(
-          build: "job.build", memory: "task.memory", except: "unanimous.accounts", times: (lease, outage))))
+          build: "job.build", pool: "job.pool", memory: "task.memory", except: "unanimous.accounts", times: (lease, outage))))
     """
   }
 

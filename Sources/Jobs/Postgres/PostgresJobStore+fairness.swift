@@ -7,6 +7,8 @@ struct FairClaim: Sendable {
   static let tries = 3
 
   var build: String
+  /// Those of the workers' pools that are open.
+  var pools: [String]
   var policy: LeasePolicy
   var slots: SlotAssignment
 
@@ -39,6 +41,7 @@ struct FairClaim: Sendable {
       return ([], left, true)
     }
     let owed = queue.ownerCharges.sorted { $0.key < $1.key }
+    let starts = queue.poolStarts(of: pools).sorted { $0.key < $1.key }
     let served = queue.jobCharges.sorted { $0.key < $1.key }
     let granted = try connection.pipeline([
       (
@@ -46,11 +49,15 @@ struct FairClaim: Sendable {
         [
           .text(build), .longs(matches.map(\.job)), .ints(matches.map(\.ordinal)),
           .texts(matches.map(\.holder.worker.description)), .longs(matches.map(\.holder.session.number)),
-          .flag(false), .long(policy.lease.microseconds),
+          .flag(false), .long(policy.lease.microseconds), .texts(pools),
         ]
       ),
       charge(.chargeOwners, [.texts(owed.map(\.key.owner)), .ints(owed.map(\.key.priority))], owed.map(\.value)),
-      charge(.chargeJobs, [.longs(served.map(\.key))], served.map(\.value)), (.commit, []),
+      charge(.chargeJobs, [.longs(served.map(\.key))], served.map(\.value)),
+      (
+        .chargePools,
+        [.ints(starts.map(\.key.priority)), .texts(starts.map(\.key.pool)), .doubles(starts.map(\.value))]
+      ), (.commit, []),
     ])[0]
     let holders = matches.map(\.holder)
     let grants = try granted.map { (fields) throws(JobStoreError) in try fields.grant(to: holders) }
@@ -70,12 +77,13 @@ struct FairClaim: Sendable {
   private func open(on connection: Connection) throws(JobStoreError) -> FairQueue? {
     // Of an owner whose limit another claim may be using up none is granted now.
     let opened = try connection.pipeline([
-      (.begin, []), (.fairJobs, [.text(build), .long(policy.stall.microseconds)]), (.lockLimited, []),
-      (.fairOwners, []), (.fairShares, []),
+      (.begin, []), (.fairJobs, [.text(build), .long(policy.stall.microseconds), .texts(pools)]), (.lockLimited, []),
+      (.fairOwners, []), (.fairShares, []), (.poolTimes, [.texts(pools)]),
     ])
     let jobs = try opened[1].map { (fields) throws(JobStoreError) in
       FairQueue.Job(
-        number: try fields.long(), owner: try fields.text(), priority: try fields.int(), isStalled: try fields.flag(),
+        number: try fields.long(), owner: try fields.text(), priority: try fields.int(),
+        pool: fields.optionalText(), isStalled: try fields.flag(),
         share: FairShare(start: try fields.double(), finish: try fields.double()))
     }
     guard !jobs.isEmpty else { return nil }
@@ -90,8 +98,12 @@ struct FairClaim: Sendable {
         FairShare(start: try fields.double(), finish: try fields.double())
       )
     }
+    let times = try opened[5].map { (fields) throws(JobStoreError) in
+      (FairQueue.PoolLevel(priority: try fields.int(), pool: try fields.text()), try fields.double())
+    }
     return FairQueue(
-      jobs, owners: Dictionary(uniqueKeysWithValues: owners), shares: Dictionary(uniqueKeysWithValues: shares))
+      jobs, owners: Dictionary(uniqueKeysWithValues: owners), shares: Dictionary(uniqueKeysWithValues: shares),
+      poolTimes: Dictionary(uniqueKeysWithValues: times))
   }
 
   /// The first tasks of jobs that one of some slots may have, of each as many as there are slots.
@@ -133,11 +145,11 @@ extension Statement {
   static let fairJobs = Statement(
     "fair-jobs",
     """
-    SELECT number, \(owner(of: "job")), priority,
+    SELECT number, \(owner(of: "job")), priority, pool,
       EXISTS (SELECT FROM sheaf.lease WHERE lease.job = number AND lease.moved_at <= \(ago("$2"))),
       coalesce(share.start, 0), coalesce(share.finish, 0)
     FROM sheaf.job LEFT JOIN sheaf.share ON share.job = job.number
-    WHERE \(hasNotEnded) AND (state = 'probing' OR build = $1) AND \(mayGoOn) AND EXISTS (
+    WHERE \(hasNotEnded) AND (state = 'probing' OR build = $1) AND \(takenBy("$3")) AND \(mayGoOn) AND EXISTS (
       SELECT FROM sheaf.task
       WHERE task.job = job.number AND task.state = 'ready' AND NOT task.is_isolated AND task.not_before <= sheaf.now())
     """)

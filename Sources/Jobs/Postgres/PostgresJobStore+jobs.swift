@@ -17,7 +17,7 @@ extension PostgresJobStore {
             .text(job.id.description), .text(job.submission), .text(job.name.withoutNul),
             .text(job.purpose.rawValue), .int(job.priority), .bytes(job.request), .long(counts.probes.total),
             .long(counts.probes.done), .long(counts.memory), .text(job.owner),
-            .flag(job.isPaused), .long(job.hold?.microseconds), .texts(job.after.map(\.description)),
+            .flag(job.isPaused), .long(job.hold?.microseconds), .texts(job.after.map(\.description)), .text(job.pool),
           ])
         guard var fields = inserted.first else {
           guard var other = try connection.run(.submitted, [.text(job.submission)]).first else {
@@ -272,8 +272,9 @@ extension Statement {
     "insert-job",
     """
     INSERT INTO sheaf.job (id, submission, name, purpose, priority, request, probes, probes_done, memory, owner,
-      is_paused, held_until, after, submitted_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, sheaf.now() + $12 * interval '1 microsecond', $13, sheaf.now())
+      is_paused, held_until, after, pool, submitted_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, sheaf.now() + $12 * interval '1 microsecond', $13, $14,
+      sheaf.now())
     ON CONFLICT DO NOTHING RETURNING number
     """)
 
@@ -326,14 +327,18 @@ extension Statement {
     """
     SELECT id FROM sheaf.job
     WHERE \(hasNotEnded) AND state IN ('measuring', 'rendering')
-      AND NOT EXISTS (
+      AND CASE WHEN job.pool IS NULL THEN NOT EXISTS (
         SELECT FROM sheaf.build
         WHERE build.build = job.build
           AND build.last_seen >= \(beforeOutage("$3")) - $1 * interval '1 microsecond')
+      ELSE NOT EXISTS (
+        SELECT FROM sheaf.worker
+        WHERE worker.build = job.build AND job.pool = ANY (worker.pools)
+          AND worker.last_seen >= \(beforeOutage("$3")) - $1 * interval '1 microsecond') END
       AND EXISTS (
         SELECT FROM sheaf.worker
         WHERE NOT worker.has_left AND worker.last_seen >= \(beforeOutage("$3")) - $2 * interval '1 microsecond'
-          AND worker.build <> job.build)
+          AND worker.build <> job.build AND (job.pool IS NULL OR job.pool = ANY (worker.pools)))
     ORDER BY number
     """)
 

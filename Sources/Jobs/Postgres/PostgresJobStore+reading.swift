@@ -24,7 +24,7 @@ extension PostgresJobStore {
     let chosen: [Parameter] = [
       .text(purpose.rawValue), .long(Int64(max(limit, 0))), .text(after?.description.withoutNul),
       .texts(filter.states.map(\.rawValue)), .text(filter.name.withoutNul), .long(filter.since?.microseconds),
-      .long(filter.before?.microseconds), .text(filter.owner?.withoutNul),
+      .long(filter.before?.microseconds), .text(filter.owner?.withoutNul), .text(filter.pool?.withoutNul),
     ]
     return try await results.perform { (connection) throws(JobStoreError) in
       try connection.run(.summaries, chosen)
@@ -76,12 +76,13 @@ extension PostgresJobStore {
     }
   }
 
-  package func counts() async throws(JobStoreError) -> StoreCounts {
-    try await bulk.perform { (connection) throws(JobStoreError) in
+  package func counts(ofPool pool: String?) async throws(JobStoreError) -> StoreCounts {
+    let pool = [Parameter.text(pool?.withoutNul)]
+    return try await bulk.perform { (connection) throws(JobStoreError) in
       let settled = try connection.settled()
       let results = try connection.pipeline([
-        (.beginSnapshot, []), (.jobCounts, []), (.taskCounts, []), (.oldestReady, []), (.pacedWork, []),
-        (.inspectionCounts, []), (.oldestLost, []), (.oldestHeldEvent, [settled]), (.commit, []),
+        (.beginSnapshot, []), (.jobCounts, pool), (.taskCounts, pool), (.oldestReady, pool), (.pacedWork, pool),
+        (.inspectionCounts, pool), (.oldestLost, pool), (.oldestHeldEvent, [settled]), (.commit, []),
       ])
       var counts = StoreCounts()
       _ = try results[1].map { (fields) throws(JobStoreError) in
@@ -119,6 +120,7 @@ extension Fields {
     (job.isPaused, job.heldUntil) = (try flag(), try optionalLong().map { .microseconds($0) })
     job.after = try texts().map { JobID($0) }
     job.doubt = optionalText()
+    job.pool = optionalText()
     let (before, state): (String?, JobState?) = (optionalText(), try optionalNamed("job state"))
     if let before, let state { job.unfinishedBefore = Job.Before(job: JobID(before), state: state) }
     return job
@@ -203,7 +205,7 @@ extension Statement {
     (extract(epoch FROM sheaf.now() - submitted_at) * 1000000)::bigint,
     (extract(epoch FROM coalesce(ended_at, sheaf.now()) - submitted_at) * 1000000)::bigint,
     (extract(epoch FROM coalesce(ended_at, sheaf.now()) - rendering_since) * 1000000)::bigint,
-    is_paused, \(microseconds("held_until")), after, doubt, \(unfinished("id")), \(unfinished("state"))
+    is_paused, \(microseconds("held_until")), after, doubt, pool, \(unfinished("id")), \(unfinished("state"))
     """
   }
 
@@ -247,19 +249,22 @@ extension Statement {
       AND (cardinality($4) = 0 OR state = ANY ($4))
       AND ($5 = '' OR position(lower($5) IN lower(name)) > 0)
       AND ($6::bigint IS NULL OR submitted_at >= \(time("$6"))) AND ($7::bigint IS NULL OR submitted_at < \(time("$7")))
-      AND ($8::text IS NULL OR owner = $8)
+      AND ($8::text IS NULL OR owner = $8) AND ($9::text IS NULL OR coalesce(pool, '') = $9)
     ORDER BY number DESC LIMIT $2
     """)
 
+  /// A condition on a job: it is one of those of `StoreCounts` of the pool `$1`.
+  private static let isOfPool = "($1::text IS NULL OR coalesce(job.pool, '') = $1)"
+
   fileprivate static let jobCounts = Statement(
-    "job_counts", "SELECT state, count(*) FROM sheaf.job WHERE purpose = 'render' GROUP BY state")
+    "job_counts", "SELECT state, count(*) FROM sheaf.job WHERE purpose = 'render' AND \(isOfPool) GROUP BY state")
   fileprivate static let taskCounts = Statement(
     "task_counts",
     """
     SELECT task.kind, CASE WHEN task.state = 'ready' AND NOT job.goes_on THEN 'waiting' ELSE task.state END, count(*)
     FROM (
       SELECT number, \(isWanted) AS goes_on FROM sheaf.job
-      WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render'
+      WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' AND \(isOfPool)
     ) AS job JOIN sheaf.task ON task.job = job.number
     GROUP BY 1, 2
     """)
@@ -267,7 +272,7 @@ extension Statement {
     "oldest_ready",
     """
     SELECT (extract(epoch FROM sheaf.now() - min(submitted_at)) * 1000000)::bigint FROM sheaf.job
-    WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' AND \(isWanted)
+    WHERE state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' AND \(isWanted) AND \(isOfPool)
       AND EXISTS (SELECT FROM sheaf.task WHERE task.job = job.number AND task.state = 'ready')
     """)
 
@@ -276,7 +281,7 @@ extension Statement {
     """
     SELECT task.state, count(*) FROM sheaf.job JOIN sheaf.task ON task.job = job.number
     WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'inspection'
-      AND task.state IN ('ready', 'running') GROUP BY task.state
+      AND \(isOfPool) AND task.state IN ('ready', 'running') GROUP BY task.state
     """)
   fileprivate static let oldestHeldEvent = Statement(
     "oldest-held-event",
@@ -288,7 +293,7 @@ extension Statement {
     FROM sheaf.job JOIN sheaf.task ON task.job = job.number
       JOIN sheaf.attempt ON attempt.job = task.job AND attempt.ordinal = task.ordinal AND attempt.epoch = task.epoch
     WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'render' AND task.state = 'ready'
-      AND \(isWanted) AND task.epoch > task.retried_at
+      AND \(isWanted) AND \(isOfPool) AND task.epoch > task.retried_at
     """)
 
   /// `LeasePolicy.work` of each task, in SQL.
@@ -301,7 +306,7 @@ extension Statement {
       )::double precision / task.work END)), 0)
     FROM sheaf.job JOIN sheaf.task ON task.job = job.number
     WHERE job.state = 'rendering' AND purpose = 'render' AND median_pace IS NOT NULL AND task.kind = 'video'
-      AND \(isWanted)
+      AND \(isWanted) AND \(isOfPool)
       AND task.state IN ('ready', 'running')
       AND task.cost BETWEEN \(LeasePolicy.measurableCosts.lowerBound) AND \(LeasePolicy.measurableCosts.upperBound)
     """)

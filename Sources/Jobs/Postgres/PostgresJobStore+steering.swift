@@ -90,7 +90,7 @@ extension Statement {
 
   /// The same, and its owner may have more tasks that run: its ready tasks are work for which workers are wanted.
   static let isWanted = """
-    (\(mayGoOn) AND NOT EXISTS (
+    (\(mayGoOn) AND (job.pool IS NULL OR \(isOpen("job.pool"))) AND NOT EXISTS (
       SELECT FROM sheaf.owner
       WHERE owner.owner = coalesce(job.owner, '') AND owner.most_running <= (
         SELECT count(*) FROM sheaf.lease JOIN sheaf.job running ON running.number = lease.job

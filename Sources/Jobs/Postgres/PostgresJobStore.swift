@@ -109,6 +109,8 @@ extension PostgresJobStore {
           .texts(latest.map(\.name.withoutNul)), .ints(latest.map(\.slots)), .longs(latest.map(\.memory)),
           .texts(latest.map(\.build.withoutNul)), .texts(latest.map(\.coordinator.withoutNul)),
           .texts(latest.map(\.paused.withoutNul)), .texts(latest.map(\.account.withoutNul)),
+          // No name of a pool has a comma.
+          .texts(latest.map { PoolName.sorted($0.pools).joined(separator: ",") }),
         ] + times)
     }
   }
@@ -127,6 +129,7 @@ extension PostgresJobStore {
           worker.account = try fields.text()
           worker.hold = try fields.optionalNamed("hold of a worker")
           worker.holdReason = try fields.text()
+          (worker.pools, worker.isClosed) = (try fields.texts(), try fields.flag())
           return worker
         }
     }
@@ -151,18 +154,21 @@ extension Statement {
     "register",
     """
     WITH registered AS (
-      INSERT INTO sheaf.worker AS worker (id, session, name, slots, memory, build, coordinator, paused, account,
+      INSERT INTO sheaf.worker AS worker (id, session, name, slots, memory, build, coordinator, paused, account, pools,
         has_left, registered_at, last_seen)
-      SELECT new.*, false, sheaf.now(), sheaf.now() FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9) AS new
+      SELECT id, session, name, slots, memory, build, coordinator, paused, account, string_to_array(pools, ','), false,
+        sheaf.now(), sheaf.now()
+      FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        AS new (id, session, name, slots, memory, build, coordinator, paused, account, pools)
       ON CONFLICT (id) DO UPDATE SET session = excluded.session, name = excluded.name, slots = excluded.slots,
         memory = excluded.memory, build = excluded.build, coordinator = excluded.coordinator,
-        paused = excluded.paused, account = excluded.account, has_left = false, last_seen = excluded.last_seen,
+        paused = excluded.paused, account = excluded.account, pools = excluded.pools, has_left = false, last_seen = excluded.last_seen,
         registered_at = CASE
           WHEN worker.session <> excluded.session OR worker.has_left
-            OR worker.last_seen < \(beforeOutage("$11")) - $10 * interval '1 microsecond' THEN excluded.registered_at
+            OR worker.last_seen < \(beforeOutage("$12")) - $11 * interval '1 microsecond' THEN excluded.registered_at
           ELSE worker.registered_at END
         WHERE worker.session <= excluded.session OR worker.has_left
-          OR worker.last_seen < \(beforeOutage("$11")) - $10 * interval '1 microsecond'
+          OR worker.last_seen < \(beforeOutage("$12")) - $11 * interval '1 microsecond'
       RETURNING build
     )
     INSERT INTO sheaf.build AS build (build, last_seen)
@@ -177,7 +183,8 @@ extension Statement {
       (SELECT count(*)::integer FROM sheaf.lease WHERE lease.worker = worker.id), paused,
       \(microseconds("registered_at")), (extract(epoch FROM sheaf.now() - registered_at) * 1000000)::bigint, account,
       (SELECT hold FROM sheaf.standing WHERE standing.account = worker.account),
-      coalesce((SELECT reason FROM sheaf.standing WHERE standing.account = worker.account), '')
+      coalesce((SELECT reason FROM sheaf.standing WHERE standing.account = worker.account), ''),
+      pools, \(areClosed("worker.pools"))
     FROM sheaf.worker WHERE NOT has_left AND last_seen >= \(beforeOutage("$2")) - $1 * interval '1 microsecond'
     """)
 

@@ -195,6 +195,8 @@ struct Fields {
   }
 
   /// Reads an array of texts.
+  mutating func longs() throws(JobStoreError) -> [Int64] { try array { $0.integer(Int64.self) } }
+
   mutating func texts() throws(JobStoreError) -> [String] { try array { String(decoding: $0, as: UTF8.self) } }
 
   /// Reads the name of an enum's case.

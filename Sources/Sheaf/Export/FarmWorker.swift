@@ -23,6 +23,8 @@ extension Farm {
     public var taskMemory: Int64?
     /// Why it takes no tasks for now, for a person; empty if it takes some.
     public var paused: String
+    /// The pools whose jobs it takes, besides those without a pool.
+    public var pools: [String]
 
     init(_ status: WorkerStatus) {
       (id, name, slots, busySlots) = (status.id, status.name, status.slots, status.busy)
@@ -31,6 +33,7 @@ extension Farm {
       coordinator = status.coordinator
       taskMemory = status.taskMemory
       paused = status.paused ?? ""
+      pools = status.pools
     }
   }
 

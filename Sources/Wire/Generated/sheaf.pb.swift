@@ -602,6 +602,38 @@ package nonisolated struct Sheaf_Frame: Sendable {
     set {message = .holdWorker(newValue)}
   }
 
+  package var setPool: Sheaf_SetPool {
+    get {
+      if case .setPool(let v)? = message {return v}
+      return Sheaf_SetPool()
+    }
+    set {message = .setPool(newValue)}
+  }
+
+  package var poolsQuery: Sheaf_PoolsQuery {
+    get {
+      if case .poolsQuery(let v)? = message {return v}
+      return Sheaf_PoolsQuery()
+    }
+    set {message = .poolsQuery(newValue)}
+  }
+
+  package var changePool: Sheaf_ChangePool {
+    get {
+      if case .changePool(let v)? = message {return v}
+      return Sheaf_ChangePool()
+    }
+    set {message = .changePool(newValue)}
+  }
+
+  package var removePool: Sheaf_RemovePool {
+    get {
+      if case .removePool(let v)? = message {return v}
+      return Sheaf_RemovePool()
+    }
+    set {message = .removePool(newValue)}
+  }
+
   /// Coordinator to client.
   package var findMissingReply: Sheaf_FindMissingReply {
     get {
@@ -707,6 +739,14 @@ package nonisolated struct Sheaf_Frame: Sendable {
     set {message = .holdsReply(newValue)}
   }
 
+  package var poolsReply: Sheaf_PoolsReply {
+    get {
+      if case .poolsReply(let v)? = message {return v}
+      return Sheaf_PoolsReply()
+    }
+    set {message = .poolsReply(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_Message: Equatable, Sendable {
@@ -752,6 +792,10 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case changeOwner(Sheaf_ChangeOwner)
     case holdsQuery(Sheaf_HoldsQuery)
     case holdWorker(Sheaf_HoldWorker)
+    case setPool(Sheaf_SetPool)
+    case poolsQuery(Sheaf_PoolsQuery)
+    case changePool(Sheaf_ChangePool)
+    case removePool(Sheaf_RemovePool)
     /// Coordinator to client.
     case findMissingReply(Sheaf_FindMissingReply)
     case submitReply(Sheaf_SubmitReply)
@@ -766,6 +810,7 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case steerReply(Sheaf_SteerReply)
     case ownersReply(Sheaf_OwnersReply)
     case holdsReply(Sheaf_HoldsReply)
+    case poolsReply(Sheaf_PoolsReply)
 
   }
 
@@ -808,6 +853,10 @@ package nonisolated struct Sheaf_Hello: Sendable {
   /// The worker says who it is by its token, or by the certificate that it has presented, which is renewed so. Empty: it
   /// has one that is valid for long, or wants none.
   package var certificateRequest: Data = Data()
+
+  /// Workers: the pools whose jobs the worker takes, besides those without a pool. Each is 1 to 64 letters, digits, '.',
+  /// '_' and '-'. Those of a token that is bound to a pool need not list it.
+  package var pools: [String] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1499,6 +1548,9 @@ package nonisolated struct Sheaf_Submit: Sendable {
   /// Jobs that are to be done before.
   package var after: [String] = []
 
+  /// The pool of the workers that take the job's tasks; empty: all workers do, or the token has a pool.
+  package var pool: String = String()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1593,12 +1645,23 @@ package nonisolated struct Sheaf_StatusQuery: Sendable {
   /// Clears the value of `beforeMilliseconds`. Subsequent reads from it will return its default value.
   package mutating func clearBeforeMilliseconds() {self._beforeMilliseconds = nil}
 
+  /// A list has only jobs of this pool; empty: only those without one. Not there: of any.
+  package var pool: String {
+    get {_pool ?? String()}
+    set {_pool = newValue}
+  }
+  /// Returns true if `pool` has been explicitly set.
+  package var hasPool: Bool {self._pool != nil}
+  /// Clears the value of `pool`. Subsequent reads from it will return its default value.
+  package mutating func clearPool() {self._pool = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _sinceMilliseconds: Int64? = nil
   fileprivate var _beforeMilliseconds: Int64? = nil
+  fileprivate var _pool: String? = nil
 }
 
 /// A status_reply without tasks now and at each change, until the job has ended.
@@ -1758,6 +1821,12 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
   package var after: [String] {
     get {_storage._after}
     set {_uniqueStorage()._after = newValue}
+  }
+
+  /// The pool of the workers that take its tasks; empty: all workers do.
+  package var pool: String {
+    get {_storage._pool}
+    set {_uniqueStorage()._pool = newValue}
   }
 
   /// The build that the job is bound to; empty until it is planned.
@@ -2385,6 +2454,9 @@ package nonisolated struct Sheaf_CreateToken: Sendable {
   /// Clears the value of `lifetimeSeconds`. Subsequent reads from it will return its default value.
   package mutating func clearLifetimeSeconds() {self._lifetimeSeconds = nil}
 
+  /// The only pool of workers that register with it, or of jobs that are submitted with it. Empty: they choose.
+  package var pool: String = String()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2475,7 +2547,7 @@ package nonisolated struct Sheaf_AuditReply: Sendable {
   package init() {}
 }
 
-/// Answered with a steer_reply, as the next two.
+/// Answered with a steer_reply, as the next three.
 package nonisolated struct Sheaf_PauseJob: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -2511,6 +2583,21 @@ package nonisolated struct Sheaf_SetPriority: Sendable {
   package var job: String = String()
 
   package var priority: Int32 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_SetPool: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: String = String()
+
+  /// Empty: none.
+  package var pool: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -2643,6 +2730,62 @@ package nonisolated struct Sheaf_HoldsReply: Sendable {
   package init() {}
 }
 
+/// Answered with a pools_reply, as the next two.
+package nonisolated struct Sheaf_PoolsQuery: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// Gives a pool working hours.
+package nonisolated struct Sheaf_ChangePool: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var pool: String = String()
+
+  /// Such as `mon-fri 19:00-07:00, sat-sun 00:00-24:00`.
+  package var hours: String = String()
+
+  /// A name of the IANA time zone database.
+  package var timeZone: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// Removes a pool's working hours: it is always open.
+package nonisolated struct Sheaf_RemovePool: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var pool: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_PoolsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// An array of `PoolReport`, as JSON: all pools, or after a change the one. None: there are no such hours to remove.
+  package var pools: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 package nonisolated struct Sheaf_WorkersQuery: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -2704,6 +2847,12 @@ package nonisolated struct Sheaf_WorkersReply: Sendable {
     package var hold: String = String()
 
     package var holdReason: String = String()
+
+    /// The pools whose jobs it takes, besides those without a pool.
+    package var pools: [String] = []
+
+    /// Whether it is granted nothing because all of them are closed now.
+    package var closed: Bool = false
 
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -2785,7 +2934,7 @@ nonisolated extension Sheaf_AttemptEnd: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Frame"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{2}\u{2}checksum\0\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{3}retry_job\0\u{3}delete_job\0\u{1}fetched\0\u{3}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0\u{3}retry_reply\0\u{3}delete_reply\0\u{4}\u{3}create_token\0\u{3}tokens_query\0\u{3}revoke_token\0\u{3}audit_query\0\u{3}pause_job\0\u{3}resume_job\0\u{3}set_priority\0\u{3}owners_query\0\u{3}change_owner\0\u{4}\u{2}tokens_reply\0\u{3}audit_reply\0\u{3}steer_reply\0\u{3}owners_reply\0\u{4}\u{7}holds_query\0\u{3}hold_worker\0\u{3}holds_reply\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{2}\u{2}checksum\0\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{3}retry_job\0\u{3}delete_job\0\u{1}fetched\0\u{3}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0\u{3}retry_reply\0\u{3}delete_reply\0\u{4}\u{3}create_token\0\u{3}tokens_query\0\u{3}revoke_token\0\u{3}audit_query\0\u{3}pause_job\0\u{3}resume_job\0\u{3}set_priority\0\u{3}owners_query\0\u{3}change_owner\0\u{4}\u{2}tokens_reply\0\u{3}audit_reply\0\u{3}steer_reply\0\u{3}owners_reply\0\u{4}\u{7}holds_query\0\u{3}hold_worker\0\u{3}holds_reply\0\u{4}\u{8}set_pool\0\u{3}pools_query\0\u{3}change_pool\0\u{3}remove_pool\0\u{3}pools_reply\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3431,6 +3580,71 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
           self.message = .holdsReply(v)
         }
       }()
+      case 80: try {
+        var v: Sheaf_SetPool?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .setPool(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .setPool(v)
+        }
+      }()
+      case 81: try {
+        var v: Sheaf_PoolsQuery?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .poolsQuery(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .poolsQuery(v)
+        }
+      }()
+      case 82: try {
+        var v: Sheaf_ChangePool?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .changePool(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .changePool(v)
+        }
+      }()
+      case 83: try {
+        var v: Sheaf_RemovePool?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .removePool(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .removePool(v)
+        }
+      }()
+      case 84: try {
+        var v: Sheaf_PoolsReply?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .poolsReply(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .poolsReply(v)
+        }
+      }()
       default: break
       }
     }
@@ -3644,6 +3858,26 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
       guard case .holdsReply(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 72)
     }()
+    case .setPool?: try {
+      guard case .setPool(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 80)
+    }()
+    case .poolsQuery?: try {
+      guard case .poolsQuery(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 81)
+    }()
+    case .changePool?: try {
+      guard case .changePool(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 82)
+    }()
+    case .removePool?: try {
+      guard case .removePool(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 83)
+    }()
+    case .poolsReply?: try {
+      guard case .poolsReply(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 84)
+    }()
     default: break
     }
     try unknownFields.traverse(visitor: &visitor)
@@ -3659,7 +3893,7 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Hello"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}role\0\u{1}token\0\u{1}name\0\u{1}slots\0\u{1}build\0\u{3}worker_id\0\u{1}session\0\u{3}task_memory\0\u{3}certificate_request\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}role\0\u{1}token\0\u{1}name\0\u{1}slots\0\u{1}build\0\u{3}worker_id\0\u{1}session\0\u{3}task_memory\0\u{3}certificate_request\0\u{1}pools\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3677,6 +3911,7 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 8: try { try decoder.decodeSingularInt64Field(value: &self.session) }()
       case 9: try { try decoder.decodeSingularUInt64Field(value: &self.taskMemory) }()
       case 10: try { try decoder.decodeSingularBytesField(value: &self.certificateRequest) }()
+      case 11: try { try decoder.decodeRepeatedStringField(value: &self.pools) }()
       default: break
       }
     }
@@ -3713,6 +3948,9 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.certificateRequest.isEmpty {
       try visitor.visitSingularBytesField(value: self.certificateRequest, fieldNumber: 10)
     }
+    if !self.pools.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.pools, fieldNumber: 11)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3727,6 +3965,7 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.session != rhs.session {return false}
     if lhs.taskMemory != rhs.taskMemory {return false}
     if lhs.certificateRequest != rhs.certificateRequest {return false}
+    if lhs.pools != rhs.pools {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4776,7 +5015,7 @@ nonisolated extension Sheaf_SubmittedAsset: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Submit"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{1}name\0\u{1}priority\0\u{3}segment_duration\0\u{1}output\0\u{1}submission\0\u{4}\u{5}strict_media\0\u{1}strict\0\u{1}paused\0\u{3}hold_until_milliseconds\0\u{1}after\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{1}name\0\u{1}priority\0\u{3}segment_duration\0\u{1}output\0\u{1}submission\0\u{4}\u{5}strict_media\0\u{1}strict\0\u{1}paused\0\u{3}hold_until_milliseconds\0\u{1}after\0\u{1}pool\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4796,6 +5035,7 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 14: try { try decoder.decodeSingularBoolField(value: &self.paused) }()
       case 15: try { try decoder.decodeSingularInt64Field(value: &self._holdUntilMilliseconds) }()
       case 16: try { try decoder.decodeRepeatedStringField(value: &self.after) }()
+      case 17: try { try decoder.decodeSingularStringField(value: &self.pool) }()
       default: break
       }
     }
@@ -4842,6 +5082,9 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if !self.after.isEmpty {
       try visitor.visitRepeatedStringField(value: self.after, fieldNumber: 16)
     }
+    if !self.pool.isEmpty {
+      try visitor.visitSingularStringField(value: self.pool, fieldNumber: 17)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4858,6 +5101,7 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.paused != rhs.paused {return false}
     if lhs._holdUntilMilliseconds != rhs._holdUntilMilliseconds {return false}
     if lhs.after != rhs.after {return false}
+    if lhs.pool != rhs.pool {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4949,7 +5193,7 @@ nonisolated extension Sheaf_Problem: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".StatusQuery"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{3}with_tasks\0\u{1}limit\0\u{1}after\0\u{1}states\0\u{2}\u{5}name\0\u{3}since_milliseconds\0\u{3}before_milliseconds\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{3}with_tasks\0\u{1}limit\0\u{1}after\0\u{1}states\0\u{2}\u{5}name\0\u{3}since_milliseconds\0\u{3}before_milliseconds\0\u{1}pool\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4965,6 +5209,7 @@ nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._M
       case 10: try { try decoder.decodeSingularStringField(value: &self.name) }()
       case 11: try { try decoder.decodeSingularInt64Field(value: &self._sinceMilliseconds) }()
       case 12: try { try decoder.decodeSingularInt64Field(value: &self._beforeMilliseconds) }()
+      case 13: try { try decoder.decodeSingularStringField(value: &self._pool) }()
       default: break
       }
     }
@@ -4999,6 +5244,9 @@ nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._M
     try { if let v = self._beforeMilliseconds {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 12)
     } }()
+    try { if let v = self._pool {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 13)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5011,6 +5259,7 @@ nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.name != rhs.name {return false}
     if lhs._sinceMilliseconds != rhs._sinceMilliseconds {return false}
     if lhs._beforeMilliseconds != rhs._beforeMilliseconds {return false}
+    if lhs._pool != rhs._pool {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5083,7 +5332,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{1}owner\0\u{1}paused\0\u{3}hold_until\0\u{1}after\0\u{1}doubt\0\u{c}\u{3}\u{1}\u{c} \u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{1}owner\0\u{1}paused\0\u{3}hold_until\0\u{1}after\0\u{1}doubt\0\u{1}pool\0\u{c}\u{3}\u{1}\u{c} \u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -5108,6 +5357,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _paused: Bool = false
     var _holdUntil: Int64? = nil
     var _after: [String] = []
+    var _pool: String = String()
     var _build: String = String()
     var _filesDone: UInt32 = 0
     var _filesTotal: UInt32 = 0
@@ -5157,6 +5407,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _paused = source._paused
       _holdUntil = source._holdUntil
       _after = source._after
+      _pool = source._pool
       _build = source._build
       _filesDone = source._filesDone
       _filesTotal = source._filesTotal
@@ -5231,6 +5482,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 54: try { try decoder.decodeSingularInt64Field(value: &_storage._holdUntil) }()
         case 55: try { try decoder.decodeRepeatedStringField(value: &_storage._after) }()
         case 56: try { try decoder.decodeSingularStringField(value: &_storage._doubt) }()
+        case 57: try { try decoder.decodeSingularStringField(value: &_storage._pool) }()
         default: break
         }
       }
@@ -5360,6 +5612,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._doubt.isEmpty {
         try visitor.visitSingularStringField(value: _storage._doubt, fieldNumber: 56)
       }
+      if !_storage._pool.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._pool, fieldNumber: 57)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -5391,6 +5646,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._paused != rhs_storage._paused {return false}
         if _storage._holdUntil != rhs_storage._holdUntil {return false}
         if _storage._after != rhs_storage._after {return false}
+        if _storage._pool != rhs_storage._pool {return false}
         if _storage._build != rhs_storage._build {return false}
         if _storage._filesDone != rhs_storage._filesDone {return false}
         if _storage._filesTotal != rhs_storage._filesTotal {return false}
@@ -6269,7 +6525,7 @@ nonisolated extension Sheaf_Fetched: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension Sheaf_CreateToken: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".CreateToken"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}role\0\u{1}owner\0\u{1}description\0\u{3}lifetime_seconds\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}role\0\u{1}owner\0\u{1}description\0\u{3}lifetime_seconds\0\u{1}pool\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -6281,6 +6537,7 @@ nonisolated extension Sheaf_CreateToken: SwiftProtobuf.Message, SwiftProtobuf._M
       case 2: try { try decoder.decodeSingularStringField(value: &self.owner) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.description_p) }()
       case 4: try { try decoder.decodeSingularInt64Field(value: &self._lifetimeSeconds) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.pool) }()
       default: break
       }
     }
@@ -6303,6 +6560,9 @@ nonisolated extension Sheaf_CreateToken: SwiftProtobuf.Message, SwiftProtobuf._M
     try { if let v = self._lifetimeSeconds {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
     } }()
+    if !self.pool.isEmpty {
+      try visitor.visitSingularStringField(value: self.pool, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -6311,6 +6571,7 @@ nonisolated extension Sheaf_CreateToken: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.owner != rhs.owner {return false}
     if lhs.description_p != rhs.description_p {return false}
     if lhs._lifetimeSeconds != rhs._lifetimeSeconds {return false}
+    if lhs.pool != rhs.pool {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -6579,6 +6840,41 @@ nonisolated extension Sheaf_SetPriority: SwiftProtobuf.Message, SwiftProtobuf._M
   }
 }
 
+nonisolated extension Sheaf_SetPool: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SetPool"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}pool\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.pool) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.job.isEmpty {
+      try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
+    }
+    if !self.pool.isEmpty {
+      try visitor.visitSingularStringField(value: self.pool, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_SetPool, rhs: Sheaf_SetPool) -> Bool {
+    if lhs.job != rhs.job {return false}
+    if lhs.pool != rhs.pool {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Sheaf_SteerReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".SteerReply"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}state\0")
@@ -6801,6 +7097,125 @@ nonisolated extension Sheaf_HoldsReply: SwiftProtobuf.Message, SwiftProtobuf._Me
   }
 }
 
+nonisolated extension Sheaf_PoolsQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".PoolsQuery"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap()
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_PoolsQuery, rhs: Sheaf_PoolsQuery) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_ChangePool: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ChangePool"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pool\0\u{1}hours\0\u{3}time_zone\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.pool) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.hours) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.timeZone) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.pool.isEmpty {
+      try visitor.visitSingularStringField(value: self.pool, fieldNumber: 1)
+    }
+    if !self.hours.isEmpty {
+      try visitor.visitSingularStringField(value: self.hours, fieldNumber: 2)
+    }
+    if !self.timeZone.isEmpty {
+      try visitor.visitSingularStringField(value: self.timeZone, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_ChangePool, rhs: Sheaf_ChangePool) -> Bool {
+    if lhs.pool != rhs.pool {return false}
+    if lhs.hours != rhs.hours {return false}
+    if lhs.timeZone != rhs.timeZone {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_RemovePool: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RemovePool"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pool\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.pool) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.pool.isEmpty {
+      try visitor.visitSingularStringField(value: self.pool, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_RemovePool, rhs: Sheaf_RemovePool) -> Bool {
+    if lhs.pool != rhs.pool {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_PoolsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".PoolsReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pools\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.pools) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.pools.isEmpty {
+      try visitor.visitSingularBytesField(value: self.pools, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_PoolsReply, rhs: Sheaf_PoolsReply) -> Bool {
+    if lhs.pools != rhs.pools {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Sheaf_WorkersQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".WorkersQuery"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap()
@@ -6852,7 +7267,7 @@ nonisolated extension Sheaf_WorkersReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Sheaf_WorkersReply.protoMessageName + ".Worker"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}id\0\u{1}slots\0\u{1}busy\0\u{1}build\0\u{3}connected_milliseconds\0\u{1}coordinator\0\u{1}paused\0\u{3}task_memory\0\u{4}\u{b}connected_at\0\u{1}account\0\u{1}hold\0\u{3}hold_reason\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}id\0\u{1}slots\0\u{1}busy\0\u{1}build\0\u{3}connected_milliseconds\0\u{1}coordinator\0\u{1}paused\0\u{3}task_memory\0\u{4}\u{b}connected_at\0\u{1}account\0\u{1}hold\0\u{3}hold_reason\0\u{1}pools\0\u{1}closed\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -6873,6 +7288,8 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
       case 21: try { try decoder.decodeSingularStringField(value: &self.account) }()
       case 22: try { try decoder.decodeSingularStringField(value: &self.hold) }()
       case 23: try { try decoder.decodeSingularStringField(value: &self.holdReason) }()
+      case 24: try { try decoder.decodeRepeatedStringField(value: &self.pools) }()
+      case 25: try { try decoder.decodeSingularBoolField(value: &self.closed) }()
       default: break
       }
     }
@@ -6922,6 +7339,12 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
     if !self.holdReason.isEmpty {
       try visitor.visitSingularStringField(value: self.holdReason, fieldNumber: 23)
     }
+    if !self.pools.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.pools, fieldNumber: 24)
+    }
+    if self.closed != false {
+      try visitor.visitSingularBoolField(value: self.closed, fieldNumber: 25)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -6939,6 +7362,8 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
     if lhs.account != rhs.account {return false}
     if lhs.hold != rhs.hold {return false}
     if lhs.holdReason != rhs.holdReason {return false}
+    if lhs.pools != rhs.pools {return false}
+    if lhs.closed != rhs.closed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -17,6 +17,8 @@ struct Agent: Sendable {
     var workerID: String
     /// The build of libraries and renderer.
     var build: String
+    /// The pools whose jobs the worker takes, besides those without a pool.
+    var pools: [String] = []
     var state: AgentState.Settings
     /// How many bytes of memory each task may use; 0: no limit.
     var taskMemory: Int64 = 0
@@ -118,6 +120,7 @@ struct Agent: Sendable {
       $0.slots = UInt32(settings.state.slots)
       $0.taskMemory = UInt64(clamping: settings.taskMemory)
       $0.build = settings.build
+      $0.pools = settings.pools
       $0.workerID = settings.workerID
     }
   }

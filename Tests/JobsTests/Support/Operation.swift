@@ -18,7 +18,7 @@ enum Operation: Sendable {
   case delete(JobID)
   case deleteJobs(Duration, limit: Int)
   case markFetched(JobID)
-  case claim(build: String, [Holder])
+  case claim(build: String, pools: [String] = [], [Holder])
   case renew([Renewal])
   case publish(Lease, Holder, Content, AttemptUsage?, draw: Double)
   case failLease(Lease, Holder, TaskFailure)
@@ -42,6 +42,9 @@ enum Operation: Sendable {
   case resume(JobID)
   case setPriority(JobID, Int32)
   case changeOwner(String, OwnerChange)
+  case setPool(Pool)
+  case removePool(String)
+  case setJobsPool(JobID, String?)
   case acceptUnchecked
   case setHold(WorkerHold?, String, String)
   case purge
@@ -78,7 +81,8 @@ enum Operation: Sendable {
       case .markFetched(let job):
         try await farm.store.markFetched(job)
         return .plain("fetched")
-      case .claim(let build, let slots): return .granted(try await farm.store.claim(build: build, slots: slots))
+      case .claim(let build, let pools, let slots):
+        return .granted(try await farm.store.claim(build: build, pools: pools, slots: slots))
       case .renew(let renewals): return .notRenewed(try await farm.store.renew(renewals))
       case .publish(let lease, let holder, let result, let usage, let draw):
         let outcome = try await farm.store.publish(
@@ -137,6 +141,12 @@ enum Operation: Sendable {
       case .changeOwner(let owner, let change):
         try await farm.store.change(owner, change)
         return .plain("changed owner")
+      case .setPool(let pool):
+        try await farm.store.setPool(pool)
+        return .plain("set pool")
+      case .removePool(let name): return .plain("removed pool \(try await farm.store.removePool(name))")
+      case .setJobsPool(let job, let pool):
+        return .plain("moved \(try await farm.store.setPool(of: job, to: pool) != nil)")
       case .acceptUnchecked:
         let accepted = try await farm.store.acceptUnchecked()
         return .plain("accepted unchecked \(!accepted.isEmpty): \(accepted)")
@@ -194,7 +204,11 @@ struct Visible: Equatable {
   var webhooks: [Webhook]
   var deliveries: [Delivery]
   var owners: [Owner]
+  var pools: [Pool]
+  var openJobs: [String: Int64]
   var standings: [WorkerStanding]
+  /// Those of jobs without a pool, and of a pool.
+  var poolCounts: [StoreCounts]
   var tokens: [AccessToken]
   /// Those of `tokens`, and of one that is not there, that are not valid.
   var invalidTokens: [AccessTokenID]
@@ -214,6 +228,7 @@ struct Visible: Equatable {
     for filter in [
       JobFilter(states: [.probing, .cancelled, .done], since: .seconds(1_767_225_640)),
       JobFilter(name: "LM JOB-1", before: .seconds(1_767_225_900)), JobFilter(owner: "anna"),
+      JobFilter(pool: "gpu"), JobFilter(pool: ""),
     ] {
       selected += try await store.summaries(.render, limit: 5, after: nil, filter: filter).map(\.job.id)
     }
@@ -263,6 +278,14 @@ struct Visible: Equatable {
     }
     owners = try await store.owners()
     standings = try await store.standings()
+    pools = try await store.pools()
+    openJobs = try await store.openJobsByPool()
+    poolCounts = []
+    for pool in ["", "gpu"] {
+      var counts = try await store.counts(ofPool: pool)
+      counts.oldestHeldEvent = nil
+      poolCounts.append(counts)
+    }
     tokens = try await store.accessTokens()
     invalidTokens = try await store.invalid(tokens.map(\.id) + [AccessTokenID("tok_9")])
     for token in tokens {
@@ -297,6 +320,17 @@ struct Visible: Equatable {
   /// All leases that are held, by task, then by epoch.
   var leases: [(lease: Lease, held: HeldLease)] {
     tasks.joined().flatMap { task in task.leases.map { (Lease(task: task.id, epoch: $0.epoch), $0) } }
+  }
+
+  /// The grants of a claim that a worker of some pools may not have in this state.
+  func misplaced(_ grants: [Grant], pools named: [String]) -> [TaskID] {
+    let closed = Set(pools.filter { !$0.isOpen }.map(\.name))
+    let areClosed = !named.isEmpty && closed.isSuperset(of: named)
+    let pools = Dictionary(uniqueKeysWithValues: jobs.map { ($0.id, $0.pool) })
+    return grants.map(\.lease.task).filter { task in
+      guard !areClosed, let pool = pools[task.job] else { return true }
+      return pool.map { closed.contains($0) || !named.contains($0) } ?? false
+    }
   }
 
   var runsIsolatedTask: Bool { tasks.joined().contains { $0.isIsolated && !$0.leases.isEmpty } }
@@ -354,6 +388,8 @@ struct Visible: Equatable {
     for (left, right) in zip(events, other.events) where left != right { return "\(left)\n\(right)" }
     for (left, right) in zip(deliveries, other.deliveries) where left != right { return "\(left)\n\(right)" }
     if webhooks != other.webhooks { return "\(webhooks)\n\(other.webhooks)" }
+    if pools != other.pools { return "\(pools)\n\(other.pools)" }
+    if poolCounts != other.poolCounts { return "\(poolCounts)\n\(other.poolCounts)" }
     if standings != other.standings { return "\(standings)\n\(other.standings)" }
     if owners != other.owners { return "\(owners)\n\(other.owners)" }
     if tokens != other.tokens { return "\(tokens)\n\(other.tokens)" }

@@ -10,6 +10,7 @@ struct TraceMaker {
   private var accesses: SeededRandom
   private var steering: SeededRandom
   private var standing: SeededRandom
+  private var pooling: SeededRandom
   private var submitted = 0
   private var leases: [Lease] = []
   private let workers: [(id: WorkerID, build: String)] = [
@@ -22,12 +23,14 @@ struct TraceMaker {
     accesses = SeededRandom(seed: seed &* 3)
     steering = SeededRandom(seed: seed &* 5)
     standing = SeededRandom(seed: seed &* 7)
+    pooling = SeededRandom(seed: seed &* 11)
   }
 
   mutating func next(_ state: Visible) -> Operation {
     if accesses.chance(5) { return access() }
     if steering.chance(7) { return steer(state) }
     if standing.chance(10) { return judge(state) }
+    if pooling.chance(4) { return pool(state) }
     let open = state.jobs.filter { !$0.state.hasEnded }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<8 where open.count < 4 && submitted < 14: return submit(state)
@@ -54,7 +57,8 @@ struct TraceMaker {
       return .addToken(
         AccessToken(
           id: id, digest: digest(0xA00 + Int.random(in: 1...5, using: &accesses)),
-          role: accesses.pick(Role.allCases) ?? .viewer, owner: owner ?? "own er", description: "for\0"),
+          role: accesses.pick(Role.allCases) ?? .viewer, owner: owner ?? "own er",
+          pool: pooling.chance(70) ? nil : "gpu", description: "for\0"),
         lifetime: accesses.pick([nil, .seconds(1), .seconds(40)]) ?? nil)
     case 3: return .revokeToken(id)
     case 4:
@@ -103,6 +107,37 @@ struct TraceMaker {
     default:
       return .setHold(nil, standing.pick(state.standings.filter { $0.hold != nil }.map(\.account)) ?? account, "")
     }
+  }
+
+  private static let pools: [[String]] = [
+    [], ["gpu"], ["night", "gpu", "gpu"], ["night", "gpu"], ["night"], ["other"],
+  ]
+
+  private mutating func pool(_ state: Visible) -> Operation {
+    let open = state.jobs.filter { !$0.state.hasEnded }.map(\.id)
+    switch Int.random(in: 0..<6, using: &pooling) {
+    case 0, 1:
+      return .setJobsPool(pooling.pick(open) ?? JobID("nothing"), pooling.pick([nil, "gpu", "night", "a pool"]) ?? nil)
+    // More often, so that jobs come to their ends.
+    case 2, 3: return .removePool(pooling.pick(state.pools.filter { !$0.isOpen })?.name ?? "gpu")
+    default:
+      // The clock begins with the year 2026 in UTC.
+      let (zone, midnight) =
+        pooling.pick([
+          ("UTC", 0), ("Europe/Berlin", 60), ("Asia/Kolkata", 330), ("America/St_Johns", 1_230), ("No/Where", 0),
+        ]) ?? ("UTC", 0)
+      let begins = (midnight + Int.random(in: -2...8, using: &pooling) + 1_440) % 1_440
+      let ends = (begins + (pooling.pick([1, 2, 5, 700]) ?? 1)) % 1_440
+      let days = pooling.pick(["daily", "wed-thu", "wed", "fri-wed"]) ?? "daily"
+      guard let hours = try? WorkingHours(parsing: "\(days) \(Self.time(begins))-\(Self.time(ends))") else {
+        return .removePool("gpu")
+      }
+      return .setPool(Pool(name: pooling.pick(["gpu", "night", "a pool"]) ?? "gpu", hours: hours, timeZone: zone))
+    }
+  }
+
+  private static func time(_ minutes: Int) -> String {
+    [minutes / 60, minutes % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
   }
 
   private let accounts = ["host 1", "anna", "bert", "carl\0"]
@@ -179,6 +214,8 @@ struct TraceMaker {
       owner: accesses.chance(3) ? "own er" : accesses.pick(Self.owners) ?? nil,
       purpose: random.chance(15) ? .inspection : .render,
       priority: Int32.random(in: -1...1, using: &random), tasks: tasks)
+    if pooling.chance(25) { job.pool = pooling.pick(["gpu", "gpu", "night"]) }
+    if pooling.chance(1) { job.pool = "-" }
     if steering.chance(10) { job.isPaused = true }
     if steering.chance(10) { job.hold = .seconds(steering.pick([0, 30, 90]) ?? 0) }
     if steering.chance(15) { job.after = [anyJob(state), JobID("nothing")] }
@@ -216,7 +253,9 @@ struct TraceMaker {
     let slots = some.flatMap { worker in
       Array(repeating: Holder(worker: worker, session: session()), count: Int.random(in: 1...2, using: &random))
     }
-    return .claim(build: build, slots.shuffled(using: &random))
+    return .claim(
+      build: build, pools: pooling.chance(50) ? ["gpu", "night"] : pooling.pick(Self.pools) ?? [],
+      slots.shuffled(using: &random))
   }
 
   private mutating func renew(_ state: Visible) -> Operation {
@@ -278,7 +317,7 @@ struct TraceMaker {
           slots: Int32.random(in: 0...8, using: &random),
           memory: random.chance(40) ? .max : Int64.random(in: 0...5, using: &random),
           build: random.chance(95) ? worker.build : "b3",
-          coordinator: "c1",
+          pools: pooling.chance(50) ? ["gpu", "night"] : pooling.pick(Self.pools) ?? [], coordinator: "c1",
           account: standing.chance(1) ? "" : standing.chance(80) ? worker.id.description : standing.pick(accounts),
           paused: random.chance(10) ? "full\0" : "")
       })
