@@ -1,4 +1,5 @@
-/// When a pool is open, by the week: spans of days and times of day, such as `mon-fri 19:00-07:00, sat-sun 00:00-24:00`.
+/// When a pool is open, by the week: spans of days and times of day, such as `mon-fri 19:00-07:00, sat-sun
+/// 00:00-24:00`.
 ///
 /// A span that ends at or before the time at which it begins ends on the next day, and belongs to the day on which it
 /// begins. Spans may overlap. The times are of a time zone, which is given elsewhere.
@@ -74,10 +75,6 @@ package struct WorkingHours: Sendable, Hashable, CustomStringConvertible {
       throw Problem(
         description: "\"\(words[1].prefix(40))\" in \"\(shown)\" is not from one time of day to another: "
           + "write 19:00-07:00; the first is 00:00 to 23:59, the last 00:00 to 24:00")
-    }
-    guard opens != closes else {
-      throw Problem(
-        description: "\"\(shown)\" begins and ends at the same time; a whole day is 00:00-24:00")
     }
     let spelled = "\(name) \(spell(opens))-\(spell(closes))"
     return (days, (opens, closes > opens ? closes : closes + 1440), spelled)

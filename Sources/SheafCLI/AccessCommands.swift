@@ -42,7 +42,7 @@ struct CreateTokenCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Of a worker or submitter: the only pool of workers that register with it, or of jobs that are submitted with it. [SHEAF_POOL]",
+      "Of a worker or submitter: the only pool of workers that register with it, or of jobs that are submitted with it. [SHEAF_TOKEN_POOL]",
       valueName: "name"))
   var pool: String?
 
@@ -61,7 +61,7 @@ struct CreateTokenCommand: AsyncParsableCommand {
       let lifetime = try Setting.duration(expires, "--expires", "SHEAF_EXPIRES")
       let request = TokenRequest(
         role: role, owner: owner, description: Setting.text(description, "SHEAF_DESCRIPTION"),
-        lifetimeSeconds: lifetime?.components.seconds, pool: Setting.text(pool, "SHEAF_POOL"))
+        lifetimeSeconds: lifetime?.components.seconds, pool: Setting.text(pool, "SHEAF_TOKEN_POOL"))
       let made = try await coordinator.ask { try await $0.createToken(request) }
       if json.isOn { return try Console.printJSON(made) }
       try Console.print(made.join ?? made.token ?? "")

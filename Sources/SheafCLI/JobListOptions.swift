@@ -41,7 +41,7 @@ struct JobListOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "List the jobs of this pool; '' lists those without one. [SHEAF_POOL]", valueName: "name"))
+      "List the jobs of this pool; '' lists those without one. [SHEAF_JOB_POOL]", valueName: "name"))
   var pool: String?
 
   /// The option that is on the command line, for a message. Nil: none is.
@@ -63,7 +63,7 @@ struct JobListOptions: ParsableArguments {
     selection.name = Setting.text(name, "SHEAF_JOB_NAME") ?? ""
     selection.since = try TimeOption.value(Setting.text(since, "SHEAF_SINCE"), "--since", now: now)
     selection.before = try TimeOption.value(Setting.text(before, "SHEAF_BEFORE"), "--before", now: now)
-    selection.pool = pool ?? Setting.text(nil, "SHEAF_POOL")
+    selection.pool = pool ?? Setting.text(nil, "SHEAF_JOB_POOL")
     guard let text = Setting.text(state, "SHEAF_STATE") else { return selection }
     selection.states = try text.split(separator: ",", omittingEmptySubsequences: false).map { word in
       let name = word.filter { !$0.isWhitespace }

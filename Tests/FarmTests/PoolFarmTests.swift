@@ -14,7 +14,7 @@ import Testing
   }
 
   private static let document = """
-    { "sheaf": 1, "assets": { "red": { "color": "#d02030" } },
+    { "sheaf": 1, "assets": { "red": { "color": "COLOUR" } },
       "tracks": [ { "clips": [ { "asset": "red", "duration": 2 } ] } ],
       "videoComposition": { "renderSize": [64, 36], "frameRate": 10 },
       "export": { "to": "film.mkv", "video": { "codec": "ffv1" } } }
@@ -25,9 +25,13 @@ import Testing
     defer { farm.stop() }
     let files = try Workspace()
     defer { files.remove() }
-    let edit = try files.write(Self.document, to: "edit.json")
+    var films = 0
     func submit(_ options: String..., token: String? = nil) async throws -> (job: String, status: Int32, errors: String)
     {
+      // Each is another film, so that nothing of it is known.
+      films += 1
+      let text = Self.document.replacing("COLOUR", with: "#1020\(films + 20)")
+      let edit = try files.write(text, to: "edit-\(films).json")
       let command = ["submit", edit] + options
       let result = try await (token.map { farm.sheaf(command, tokenFile: $0) } ?? farm.sheaf(command)).run()
       return (result.output.trimmingCharacters(in: .whitespacesAndNewlines), result.status, result.errors)

@@ -15,10 +15,11 @@ struct WorkingHoursTests {
     #expect(try WorkingHours(parsing: "sat-mon 23:59-00:00").spans.map(\.day) == [1, 6, 7])
     #expect(try WorkingHours(parsing: "sun 23:59-00:00").spans == [Span(day: 7, opens: 1_439, closes: 1_440)])
     #expect(try WorkingHours(parsing: "mon-mon 00:00-23:59").spans.count == 1)
+    #expect(try WorkingHours(parsing: "mon 07:00-07:00").spans == [Span(day: 1, opens: 420, closes: 1_860)])
   }
 
   @Test(arguments: [
-    "", " ", ",", "mon", "mon 7:00-08:00", "mon 07:00", "mon 07:00-07:00", "mon 24:00-07:00", "mon 07:60-08:00",
+    "", " ", ",", "mon", "mon 7:00-08:00", "mon 07:00", "mon 24:00-07:00", "mon 07:60-08:00",
     "mon 07:00-24:01", "mo 07:00-08:00", "mon-tue-wed 07:00-08:00", "mon- 07:00-08:00", "mon 07:00-08:00-09:00",
     "mon 07:00-08:00,", "mon 07:00 - 08:00", "mon 0７:00-08:00", "mon 07:00-08:00; tue 07:00-08:00", "mon -1:00-08:00",
   ])

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import datetime
 import hashlib
 import json
 import pathlib
@@ -515,6 +516,46 @@ def holds(page, farm):
     expect(page.get_by_text("worker alder is granted tasks again")).to_be_visible()
 
 
+def pools(page, farm):
+    """A pool is given working hours, a job is moved into it, and the page says until when it waits."""
+    go(page, "#/workers")
+    page.get_by_role("button", name="Set hours…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Pool").fill("night")
+    dialog.get_by_label("Open").fill("daily 25:00-26:00")
+    dialog.get_by_label("Time zone").fill("UTC")
+    dialog.get_by_role("button", name="Set").click()
+    expect(page.get_by_text("is not from one time of day to another")).to_be_visible()
+    page.keyboard.press("Escape")
+    # An hour that is neither now nor soon.
+    hour = (datetime.datetime.now(datetime.timezone.utc).hour + 12) % 24
+    page.get_by_role("button", name="Set hours…").click()
+    dialog.get_by_label("Pool").fill("night")
+    dialog.get_by_label("Open").fill(f"daily {hour:02}:00-{hour:02}:30")
+    dialog.get_by_label("Time zone").fill("UTC")
+    dialog.get_by_role("button", name="Set").click()
+    row = page.locator("section[aria-labelledby=pools-title] tbody tr", has_text="night")
+    expect(row).to_contain_text("closed until")
+    job = farm.request("POST", "/v1/jobs", {
+        "document": {
+            "sheaf": 1, "assets": {"a": {"color": "#206040"}}, "tracks": [{"clips": [{"asset": "a", "duration": 2}]}],
+            "videoComposition": {"renderSize": [64, 36], "frameRate": 10}, "export": {"to": "nightly.mkv", "video": {"codec": "ffv1"}}},
+        "name": "nightly", "isPaused": True})["job"]
+    go(page, f"#/jobs/{job}")
+    page.get_by_role("button", name="Pool").click()
+    dialog.get_by_label("Only workers of this pool").fill("night")
+    dialog.get_by_role("button", name="Change").click()
+    eventually("it has the pool", lambda: farm.request("GET", f"/v1/jobs/{job}").get("pool") == "night")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("its pool night is closed until")).to_be_visible()
+    farm.request("POST", f"/v1/jobs/{job}/cancel")
+    go(page, "#/workers")
+    page.get_by_role("button", name="Remove hours of night").click()
+    page.get_by_role("button", name="Remove them").click()
+    eventually("it has no hours", lambda: farm.request("GET", "/v1/pools")["pools"] == [])
+    expect(row).to_have_count(0)
+
+
 def lost_coordinator(page, farm):
     """The page says that it is not connected and how old its data is, and finds the coordinator again."""
     farm.kill("coordinator")
@@ -594,5 +635,5 @@ def steering(page, farm):
 
 
 ALL = [token, digests, mistakes, submission, film, trace, phases, critical_path, chosen_path, costs, marks,
-       warnings, accessibility, measure_many_segments, measure_many_jobs, notification, actions, readings, killed_worker, namesakes, holds,
+       warnings, accessibility, measure_many_segments, measure_many_jobs, notification, actions, readings, killed_worker, namesakes, holds, pools,
        lost_coordinator, access, steering, deletion]

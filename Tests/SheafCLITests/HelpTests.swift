@@ -20,6 +20,8 @@ struct HelpTests {
     ("delete", DeleteCommand.self), ("token", TokenCommand.self), ("token-create", CreateTokenCommand.self),
     ("token-list", ListTokensCommand.self), ("token-revoke", RevokeTokenCommand.self), ("audit", AuditCommand.self),
     ("pause", PauseCommand.self), ("resume", ResumeCommand.self), ("priority", PriorityCommand.self),
+    ("pool", PoolCommand.self), ("pool-list", ListPoolsCommand.self), ("pool-set", SetPoolCommand.self),
+    ("pool-remove", RemovePoolCommand.self), ("pool-move", MoveJobCommand.self),
     ("owners", OwnersCommand.self), ("worker", WorkerGroupCommand.self), ("worker-pause", PauseWorkerCommand.self),
     ("worker-drain", DrainWorkerCommand.self), ("worker-quarantine", QuarantineWorkerCommand.self),
     ("worker-resume", ResumeWorkerCommand.self), ("worker-held", HeldWorkersCommand.self),

@@ -13,8 +13,9 @@ const roles = [
 const lifetimes = [["", "until it is revoked"], ["86400", "1 day"], ["2592000", "30 days"], ["7776000", "90 days"],
   ["31536000", "1 year"]];
 const actions = [
-  ["", "Everything"], ["refused", "Refusals"], ["tokenCreated,tokenRevoked,certificateIssued,ownerChanged", "Tokens and owners"], ["workerHeld,workerReleased", "Workers"],
-  ["jobSubmitted,jobCancelled,jobRetried,jobPaused,jobResumed,jobPriorityChanged,jobDeleted", "Jobs"], ["contentUploaded,contentDownloaded", "Content"],
+  ["", "Everything"], ["refused", "Refusals"], ["tokenCreated,tokenRevoked,certificateIssued,ownerChanged", "Tokens and owners"],
+  ["workerHeld,workerReleased,poolChanged,poolRemoved", "Workers and pools"],
+  ["jobSubmitted,jobCancelled,jobRetried,jobPaused,jobResumed,jobPriorityChanged,jobPoolChanged,jobDeleted", "Jobs"], ["contentUploaded,contentDownloaded", "Content"],
   ["webhookAdded,webhookChanged,webhookRemoved,webhookSecretChanged,messageSentAgain", "Webhooks"],
 ];
 
@@ -32,7 +33,7 @@ export function showAccess(parent) {
   const panels = [
     element("section.panel", { "aria-label": "Tokens" },
       element("div.panel-head", {}, element("h2", { text: "Tokens" }), form),
-      scrolled("Table of tokens", table(["Token", "Role", "Owner", "State", "Made", "Description", ""], tokens)), noTokens),
+      scrolled("Table of tokens", table(["Token", "Role", "Owner", "Pool", "State", "Made", "Description", ""], tokens)), noTokens),
     element("section.panel", { "aria-label": "Owners" },
       element("div.panel-head", {}, element("h2", { text: "Owners of jobs" })),
       scrolled("Table of owners", table(["Owner", "Weight", "Tasks that run", "At most", "Jobs that have not ended", "At most", ""], owners))),
@@ -109,15 +110,21 @@ function tokenForm(changed) {
     pattern: "[!-~]+", title: "Visible ASCII characters without spaces", autocomplete: "off" });
   const description = element("input", { "aria-label": "Description", placeholder: "What for", maxlength: 200,
     autocomplete: "off" });
-  const form = element("form.tools.filters", {}, role, owner, description, lifetime,
+  const pool = element("input", { "aria-label": "Pool", placeholder: "Pool: any", maxlength: 64, autocomplete: "off",
+    pattern: "[0-9A-Za-z][0-9A-Za-z._\\-]*", title: "The only pool of its workers or jobs: letters, digits, '.', '_' and '-'" });
+  const mayHavePool = () => setHidden(pool, !["worker", "submitter"].includes(role.value));
+  role.addEventListener("change", mayHavePool);
+  const form = element("form.tools.filters", {}, role, owner, pool, description, lifetime,
     element("button.primary", { type: "submit", text: "Make a token" }));
   form.addEventListener("submit", async event => {
     event.preventDefault();
     const request = { role: role.value, owner: owner.value, description: description.value };
+    if (!pool.hidden && pool.value !== "") request.pool = pool.value;
     if (lifetime.value !== "") request.lifetimeSeconds = Number(lifetime.value);
     try {
       const made = await api.createToken(request);
       form.reset();
+      mayHavePool();
       changed();
       await showToken(made);
     } catch (error) {
@@ -134,6 +141,7 @@ function tokenRow(token, changed) {
   const state = isRevoked ? "revoked" : isExpired ? "expired" : end ? "valid until" : "valid";
   const row = element("tr", {}, element("th.mono", { scope: "row", text: token.id }),
     element("td", { text: token.role }), element("td", { text: token.owner }),
+    element("td", { text: token.pool ?? "" }),
     element("td", {}, `${state} `, end ? time(end) : null), element("td", {}, time(token.createdAt)),
     element("td", { text: token.description }), element("td", {}, isRevoked || isExpired ? null : element("button", {
       type: "button", text: "Revoke", "aria-label": `Revoke ${token.id} of ${token.owner}`, onclick: revoke,

@@ -131,6 +131,15 @@ export const api = {
   changeOwner: async change => request("/v1/owners", {
     method: "PATCH", body: JSON.stringify(change), headers: { "Content-Type": "application/json" },
   }),
+  pools: () => getJSON("/v1/pools"),
+  changePool: async (pool, hours, timeZone) => request(`/v1/pools/${encodeURIComponent(pool)}`, {
+    method: "PUT", body: JSON.stringify({ hours, timeZone }), headers: { "Content-Type": "application/json" },
+  }),
+  removePool: pool => request(`/v1/pools/${encodeURIComponent(pool)}`, { method: "DELETE" }),
+  /** @param {string} pool Empty: none. */
+  setPool: async (id, pool) => request(jobPath(id), {
+    method: "PATCH", body: JSON.stringify({ pool }), headers: { "Content-Type": "application/json" },
+  }),
   holds: () => getJSON("/v1/holds"),
   /** @param {string} hold "none": the worker is granted tasks again. */
   holdWorker: async (worker, hold, reason = "") => request("/v1/holds", {

@@ -71,6 +71,55 @@ export function askNumber({ title, label, value, step = 1 }) {
   });
 }
 
+/** Asks for a text. Resolves to null if it is not given. @param {string} pattern Of the whole text. */
+export function askText({ title, label, value = "", pattern = ".*", hint = "" }) {
+  return new Promise(resolve => {
+    const dialog = element("dialog", { "aria-labelledby": "dialog-title" });
+    const field = element("input", { id: "text", value, pattern, title: hint, autocomplete: "off", autofocus: true });
+    const form = element("form", { method: "dialog" },
+      element("h2", { id: "dialog-title", text: title }), element("label", { for: "text", text: label }), field,
+      element("div.actions", {},
+        element("button", { type: "button", text: "Keep it as it is", onclick: () => dialog.close() }),
+        element("button.primary", { type: "submit", text: "Change" })));
+    form.addEventListener("submit", event => {
+      event.preventDefault();
+      dialog.close("yes");
+    });
+    dialog.append(form);
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes" ? field.value.trim() : null));
+    open(dialog);
+  });
+}
+
+/** Asks for a pool's working hours. Resolves to null if they stay. @param {string?} pool Null: its name is asked for. */
+export function askHours(pool, hours = "", timeZone = "") {
+  return new Promise(resolve => {
+    const dialog = element("dialog", { "aria-labelledby": "dialog-title" });
+    const name = element("input", { id: "pool", value: pool ?? "", required: true, maxlength: 64, autofocus: pool === null,
+      pattern: "[0-9A-Za-z][0-9A-Za-z._\\-]*", title: "Letters, digits, '.', '_' and '-'", autocomplete: "off" });
+    const spans = element("input", { id: "hours", value: hours, required: true, autofocus: pool !== null, autocomplete: "off",
+      placeholder: "mon-fri 19:00-07:00, sat-sun 00:00-24:00" });
+    const zone = element("input", { id: "zone", required: true, autocomplete: "off",
+      value: timeZone || Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC" });
+    const form = element("form", { method: "dialog" },
+      element("h2", { id: "dialog-title", text: pool === null ? "Working hours of a pool" : `Working hours of ${pool}` }),
+      pool === null ? element("label", { for: "pool", text: "Pool" }) : null, pool === null ? name : null,
+      element("label", { for: "hours", text: "Open" }), spans,
+      element("label", { for: "zone", text: "Time zone" }), zone,
+      element("div.actions", {},
+        element("button", { type: "button", text: "Keep it as it is", onclick: () => dialog.close() }),
+        element("button.primary", { type: "submit", text: "Set" })));
+    form.addEventListener("submit", event => {
+      event.preventDefault();
+      dialog.close("yes");
+    });
+    dialog.append(form);
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"
+      ? { pool: name.value.trim(), hours: spans.value.trim(), timeZone: zone.value.trim() } : null));
+    open(dialog);
+  });
+}
+
 /** Asks how workers are held, and why. Resolves to null if they are not. */
 export function askHold(worker) {
   return new Promise(resolve => {

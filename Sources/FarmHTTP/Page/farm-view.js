@@ -173,6 +173,7 @@ function tell(event) {
     case "jobPaused": return ["paused", false];
     case "jobResumed": return ["resumed", false];
     case "jobPriorityChanged": return [`has ${event.reason ?? "another priority"}`, false];
+    case "jobPoolChanged": return [`has ${event.reason ?? "another pool"}`, false];
     case "jobEnded": return [`${event.state}${because}`, event.state === "failed"];
     case "jobDeleted": return ["deleted", false];
     case "jobDoubted": return [`is in doubt${because}`, true];

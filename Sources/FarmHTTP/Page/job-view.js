@@ -1,7 +1,7 @@
 // One job: how far it is, its film by segments, what is wrong, and what can be done with it.
 
 import { api } from "./api.js";
-import { askNumber, confirmAction, showFailure } from "./dialogs.js";
+import { askNumber, askText, confirmAction, showFailure } from "./dialogs.js";
 import { element, reconcile, setHidden, setText } from "./dom.js";
 import { phase, progress, remaining, roughly } from "./estimate.js";
 import { makeFindings } from "./findings.js";
@@ -182,6 +182,7 @@ function factsOf(job, id) {
     { name: "Submitted", value: localTime(job.submittedAt), title: exactTime(job.submittedAt) },
     { name: isOpen(job) ? "Since then" : "Took", value: duration(job.elapsedSeconds + since) },
     { name: "Priority", value: String(job.priority) },
+    ...job.pool ? [{ name: "Pool", value: job.pool }] : [],
     ...job.owner ? [{ name: "Owner", value: job.owner }] : [],
     { name: "Job", value: id },
   ];
@@ -222,6 +223,14 @@ function makeActions(id) {
     });
     if (number !== null) await run("The priority was not changed", () => api.setPriority(id, number));
   } });
+  const pool = element("button", { type: "button", text: "Pool", onclick: async () => {
+    const name = await askText({
+      title: "Pool of the job", label: "Only workers of this pool take it; empty: all workers do",
+      value: farm.jobs.get(id)?.pool ?? "", pattern: "([0-9A-Za-z][0-9A-Za-z._\\-]{0,63})?",
+      hint: "Letters, digits, '.', '_' and '-'",
+    });
+    if (name !== null) await run("The pool was not changed", () => api.setPool(id, name));
+  } });
   const retry = element("button", { type: "button", text: "Retry", onclick: () => run("The job was not retried", () => api.retry(id)) });
   const remove = element("button", { type: "button", text: "Delete" });
   remove.addEventListener("click", async () => {
@@ -236,13 +245,14 @@ function makeActions(id) {
   });
   const timeline = element("a.button", { href: `#/?job=${encodeURIComponent(id)}`, text: "Critical path" });
   return {
-    node: element("div.actions", {}, timeline, tell, pause, priority, cancel, retry, remove),
+    node: element("div.actions", {}, timeline, tell, pause, priority, pool, cancel, retry, remove),
     update(job) {
       setHidden(tell, !isOpen(job) || !canNotify());
       setHidden(cancel, !isOpen(job));
       setHidden(pause, !isOpen(job));
       setText(pause, mayBeResumed(job) ? "Resume" : "Pause");
       setHidden(priority, !isOpen(job));
+      setHidden(pool, !isOpen(job));
       setHidden(retry, job.state !== "failed" && job.state !== "cancelled" && !job.doubt);
       setHidden(remove, isOpen(job));
     },

@@ -41,6 +41,7 @@ class NewJob {
     this.media = element("ul.media");
     this.mediaEmpty = element("p.empty", { text: "None yet: drop files anywhere on this page." });
     this.name = element("input", { id: "job-name", type: "text", placeholder: "Optional" });
+    this.pool = element("input", { id: "job-pool", maxlength: 64, autocomplete: "off", placeholder: "any worker" });
     this.priority = element("input", { id: "job-priority", type: "number", value: "0", step: "1" });
     this.segment = element("input", { id: "job-segment", type: "text", placeholder: "Optional", inputmode: "decimal" });
     this.submit = element("button.primary", { type: "button", text: "Submit", onclick: () => this.send() });
@@ -61,7 +62,7 @@ class NewJob {
           element("div.panel-head", {}, element("h2", { id: "media-title", text: "Media" })), this.media, this.mediaEmpty),
         element("section.panel", { "aria-labelledby": "options-title" },
           element("div.panel-head", {}, element("h2", { id: "options-title", text: "Job" })),
-          field("Name", this.name), field("Priority", this.priority), field("Length of segments, in seconds", this.segment),
+          field("Name", this.name), field("Priority", this.priority), field("Pool", this.pool), field("Length of segments, in seconds", this.segment),
           element("div.actions", {}, this.submit))));
     this.onDrag = event => {
       if (!event.dataTransfer?.types.includes("Files")) return;
@@ -197,6 +198,7 @@ class NewJob {
     this.showSubmit();
     const submission = { document: this.editor.text, assets: this.sources() };
     if (this.name.value.trim() !== "") submission.name = this.name.value.trim();
+    if (this.pool.value.trim() !== "") submission.pool = this.pool.value.trim();
     if (Number(this.priority.value) !== 0) submission.priority = Math.trunc(Number(this.priority.value));
     if (this.segment.value.trim() !== "") submission.segmentDuration = this.segment.value.trim();
     // The same for a request that is sent again after no answer, so that there is one job.

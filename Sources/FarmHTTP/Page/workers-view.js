@@ -4,9 +4,10 @@ import { api } from "./api.js";
 import { askHold, showFailure } from "./dialogs.js";
 import { element, reconcile, setHidden, setText } from "./dom.js";
 import { bytes, count, duration, exactTime, framesOfLabel, localTime, rate } from "./format.js";
+import { showPools } from "./pools-panel.js";
 import { farm, now, onChange, onFarmEvent, workerLabel } from "./state.js";
 
-const columns = ["Worker", "Load", "State", "Tasks done", "Failed", "Frames a slot second", "Against the others",
+const columns = ["Worker", "Load", "State", "Pools", "Tasks done", "Failed", "Frames a slot second", "Against the others",
   "Connected since", "Memory a task", "Build", ""];
 
 // A worker may have a task more than it has slots, such as one that it only probes with: it is busy all the same.
@@ -14,13 +15,16 @@ const columns = ["Worker", "Load", "State", "Tasks done", "Failed", "Frames a sl
 /** Ends that count as no failure of the worker. */
 const harmless = new Set(["running", "done", "superseded", "stopped", "unknown"]);
 
+/** Those after which the workers or the jobs of pools are others. */
+const poolEvents = new Set(["workerConnected", "workerDisconnected", "jobSubmitted", "jobEnded", "jobPoolChanged"]);
+
 export function showWorkers(parent) {
   const body = element("tbody");
   const total = element("span.dim");
   const empty = element("p.empty", { text: "No worker is connected. A worker is started with “sheaf-worker --coordinator HOST:PORT”." });
   const table = element("div.scroll", { tabindex: "0", role: "group", "aria-label": "Table of workers" },
     element("table.workers", {}, element("thead", {}, element("tr", {}, columns.map((text, index) =>
-      element(index >= 3 && index <= 6 || index === 8 ? "th.number" : "th", { scope: "col", text })))), body));
+      element(index >= 4 && index <= 7 || index === 9 ? "th.number" : "th", { scope: "col", text })))), body));
   const held = element("tbody");
   const heldPanel = element("section.panel", { "aria-labelledby": "held-title", hidden: true },
     element("div.panel-head", {}, element("h2", { id: "held-title", text: "Held" })),
@@ -50,6 +54,7 @@ export function showWorkers(parent) {
     element("p.dim.note", {
       text: "Tasks, failures and speeds are of what this page knows: the coordinator's last 2,000 events, and what came since.",
     }));
+  const pools = showPools(parent);
 
   const update = () => {
     const history = historyOf(farm.log.attempts);
@@ -67,6 +72,7 @@ export function showWorkers(parent) {
   const endChanges = onChange(update);
   const endEvents = onFarmEvent(event => {
     if (event === null || event.event === "workerHeld" || event.event === "workerReleased") readHolds();
+    if (event === null || poolEvents.has(event.event)) pools.read();
   });
   const timer = setInterval(update, 1000);
   update();
@@ -76,6 +82,7 @@ export function showWorkers(parent) {
     endChanges();
     endEvents();
     clearInterval(timer);
+    pools.end();
   };
 }
 
@@ -111,7 +118,7 @@ function historyOf(attempts) {
 function makeRow(worker) {
   const row = element("tr", {}, element("th", { scope: "row" }),
     element("td", {}, element("span.load", {}, element("meter", { min: 0, max: 1, value: 0, "aria-label": `Load of ${worker.name}` }), element("span.number"))),
-    element("td.reason"), element("td.number"), element("td.number"), element("td.number"), element("td.number"),
+    element("td.reason"), element("td"), element("td.number"), element("td.number"), element("td.number"), element("td.number"),
     element("td", {}, element("time")), element("td.number"), element("td.mono"),
     element("td", {}, element("button", { type: "button", "aria-label": `Hold ${worker.name}`, text: "Hold…", onclick: async () => {
       const account = row.dataset.account;
@@ -122,7 +129,7 @@ function makeRow(worker) {
 }
 
 function fillRow(row, worker, history, median) {
-  const [name, load, state, done, failed, speed, against, since, memory, build, action] = row.children;
+  const [name, load, state, pools, done, failed, speed, against, since, memory, build, action] = row.children;
   setText(name, workerLabel(worker.id, worker.name));
   name.title = worker.isGone ? `id ${worker.id}` : `id ${worker.id}, at coordinator ${worker.coordinator}`;
   row.classList.toggle("gone", Boolean(worker.isGone));
@@ -133,7 +140,8 @@ function fillRow(row, worker, history, median) {
   setText(words, worker.isGone ? "" : `${Math.min(worker.busy, worker.slots)} of ${worker.slots}`);
   row.dataset.account = worker.account ?? "";
   setHidden(action.firstElementChild, Boolean(worker.isGone || worker.hold || !worker.account));
-  setText(state, worker.isGone ? "gone" : worker.hold ? `${worker.hold}: ${worker.holdReason ?? ""}` : worker.paused ? `paused: ${worker.paused}` : worker.busy > 0 ? "works" : "idle");
+  setText(state, worker.isGone ? "gone" : worker.hold ? `${worker.hold}: ${worker.holdReason ?? ""}` : worker.paused ? `paused: ${worker.paused}` : worker.busy > 0 ? "works" : worker.isClosed ? "its pools are closed" : "idle");
+  setText(pools, (worker.pools ?? []).join(", ") || "–");
   state.classList.toggle("warn", Boolean(worker.paused || worker.hold));
   setText(done, count(history?.done ?? 0));
   setText(failed, count(history?.failed ?? 0));

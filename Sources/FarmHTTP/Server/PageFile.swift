@@ -51,6 +51,7 @@ struct PageFile: Sendable {
     "new-job-view.js": PackageResources.new_job_view_js,
     "notifications.js": PackageResources.notifications_js,
     "path-control.js": PackageResources.path_control_js,
+    "pools-panel.js": PackageResources.pools_panel_js,
     "segment-map.js": PackageResources.segment_map_js,
     "sha256.js": PackageResources.sha256_js,
     "state.js": PackageResources.state_js,

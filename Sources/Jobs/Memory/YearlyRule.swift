@@ -1,5 +1,5 @@
-/// How a time zone's clock is set on and back every year: a TZ string of POSIX, as at the end of a file of the IANA time
-/// zone database. `CET-1CEST,M3.5.0,M10.5.0/3` is one.
+/// How a time zone's clock is set on and back every year: a TZ string of POSIX, as at the end of a file of the IANA
+/// time zone database. `CET-1CEST,M3.5.0,M10.5.0/3` is one.
 struct YearlyRule: Sendable, Hashable {
   /// How far the clock is ahead of UTC, in seconds.
   private var standard: Int64
