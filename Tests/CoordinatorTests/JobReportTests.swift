@@ -87,6 +87,8 @@ struct JobReportTests {
     let all = JobWait(.poolClosed, "all pools of the workers are closed until 2026-01-01T19:00:00.000Z")
     #expect(wait(nil, [worker], [night]) == all)
     #expect(wait(nil, [worker, self.worker("build 1", busy: 2)], [night])?.reason == .noSlot)
+    let ofBuild = JobWait(.poolClosed, "all pools of the workers of its build are closed")
+    #expect(wait(nil, [worker, self.worker("build 2")], [night]) == ofBuild)
   }
 
   @Test func `a job waits for workers that are held, and for another worker's result`() {

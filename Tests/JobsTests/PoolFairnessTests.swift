@@ -104,8 +104,7 @@ import Testing
     expect(simulation.run(hours: 300), ["anna": 1100, "bert": 1100, "carl": 1100])
   }
 
-  @Test func `jobs of one owner are all served, however much one of them has elsewhere`() {
-    // The one owner's unpooled job is another owner's here, so that only the pool's are told apart.
+  @Test func `owners of a pool have equal parts, however many jobs each has`() {
     var simulation = Simulation(
       ["anna": .init(pool: "gpu", jobs: 3), "bert": .init(pool: "gpu"), "carl": .init()],
       [.init(pools: ["gpu", "night"])] + Array(repeating: .init(), count: 4))

@@ -58,6 +58,7 @@ extension JobWait {
       return JobWait(.quota, "its owner has \(mostRunning) running tasks, and may have no more")
     }
     let able = workers.filter { !$0.isClosed && (job.state == .probing || $0.build == job.build) }
+    if able.isEmpty { return JobWait(.poolClosed, "all pools of the workers of its build are closed") }
     if let lacking = lackingMemory(summary.memory, able) { return JobWait(.memory, lacking) }
     let pauses = able.map(\.pause)
     if let first = able.first, let paused = pauses.first ?? nil, pauses.allSatisfy({ $0 != nil }) {
