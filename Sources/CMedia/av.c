@@ -133,3 +133,25 @@ uint64_t sheaf_frame_hash(const AVFrame *frame) {
   av_free(hash);
   return AV_RL64(digest) | 1;
 }
+
+int sheaf_frame_bytes(const AVFrame *frame, uint8_t *bytes, size_t capacity) {
+  int size = av_image_get_buffer_size(frame->format, frame->width, frame->height, 1);
+  if (size < 0 || (size_t)size > capacity) return size;
+  return av_image_copy_to_buffer(bytes, size, (const uint8_t *const *)frame->data, frame->linesize, frame->format,
+                                 frame->width, frame->height, 1);
+}
+
+void sheaf_frame_samples(const AVFrame *frame, uint8_t *bytes) {
+  size_t size = (size_t)av_get_bytes_per_sample(frame->format);
+  size_t channels = (size_t)frame->ch_layout.nb_channels;
+  size_t count = (size_t)frame->nb_samples;
+  if (!av_sample_fmt_is_planar(frame->format)) {
+    memcpy(bytes, frame->extended_data[0], size * channels * count);
+    return;
+  }
+  for (size_t channel = 0; channel < channels; channel++) {
+    const uint8_t *plane = frame->extended_data[channel];
+    for (size_t sample = 0; sample < count; sample++)
+      memcpy(bytes + (sample * channels + channel) * size, plane + sample * size, size);
+  }
+}

@@ -32,6 +32,7 @@ package enum WorkerProgram {
     switch arguments.first {
     case ForkServerMain.subcommand: ForkServerMain.run(compositors)
     case ConfinementReport.subcommand: ConfinementReport.run(arguments)
+    case FilmComparisonMain.subcommand: FilmComparisonMain.run(arguments)
     default: break
     }
     if let shortage = ProcessLimits.shortage() {

@@ -64,6 +64,15 @@ void sheaf_refuse_other_files(AVFormatContext *context);
 // same one by a chance of 2^-63. 0 if there is no memory for it.
 uint64_t sheaf_frame_hash(const AVFrame *frame);
 
+// Copies the pixels of a frame plane by plane and row by row, without padding, as libavcodec's codec "rawvideo" has
+// them. Returns how many bytes they are, also if that is more than the capacity, and then nothing is copied; or an
+// AVERROR.
+int sheaf_frame_bytes(const AVFrame *frame, uint8_t *bytes, size_t capacity);
+
+// Copies the samples of a frame, those of the channels one after the other for each time, in the frame's own kind of
+// numbers. `bytes` has room for all of them.
+void sheaf_frame_samples(const AVFrame *frame, uint8_t *bytes);
+
 // 1U << 31 does not fit the int that `flags` is.
 static const int sheaf_flag_closed_gop = (int)AV_CODEC_FLAG_CLOSED_GOP;
 
