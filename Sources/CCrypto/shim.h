@@ -1,4 +1,12 @@
-// libcrypto's hashes and codes of messages, and nothing else of it.
+// libcrypto's hashes and codes of messages, and Ed25519 with its keys, and nothing else of it.
 #pragma once
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+// A macro.
+static inline int sheaf_is_ed25519(const EVP_PKEY *key) { return EVP_PKEY_id(key) == EVP_PKEY_ED25519; }
+
+// A passphrase that nobody is asked for: libcrypto would ask on the terminal.
+static inline int sheaf_no_passphrase(char *passphrase, int size, int is_writing, void *context) { return -1; }
