@@ -7,6 +7,10 @@ package struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertibl
   package enum Code: Int32, Sendable {
     /// The work failed.
     case work = 1
+    /// A film is not the one that it should be.
+    case difference = 3
+    /// A statement is not signed by the key.
+    case untrusted = 4
     /// The document or its media are wrong.
     case document = 65
     /// The coordinator or the database cannot be reached.

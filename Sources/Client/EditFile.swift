@@ -1,6 +1,6 @@
 package import CompositionModel
 package import ContentStorage
-import Digest
+package import Digest
 package import EditDocument
 package import FarmAPI
 import FoundationEssentials
@@ -170,6 +170,23 @@ package struct EditFile: Sendable {
   /// For people: the file's name.
   package var name: String {
     path == Self.standardInput ? "standard input" : String(path.split(separator: "/").last ?? "")
+  }
+
+  /// The document as it is written.
+  package var written: Content { Content(digest: SHA256Digest.of(text), size: Int64(text.count)) }
+
+  /// The files of the documents that are assets of this one, each once, with their paths as this one names them. Throws
+  /// with exit code 65 if one has changed since it was read. Blocks.
+  package func nestedFiles() throws(CommandFailure) -> [(path: String, content: Content)] {
+    var files: [(path: String, content: Content)] = []
+    for part in nested where !files.contains(where: { $0.path == part.path }) {
+      let bytes = try? OpenFile.contents(of: resolve(part.path), limit: Submission.longestDocument)
+      guard let bytes, Self.json(bytes, of: part.path) == part.text else {
+        throw CommandFailure(.document, "the document \(part.path) has changed since the command began; run it again")
+      }
+      files.append((part.path, Content(digest: SHA256Digest.of(bytes), size: Int64(bytes.count))))
+    }
+    return files
   }
 
   /// A problem for each asset whose file an output at this path would replace, which is the folder of several outputs.

@@ -39,12 +39,12 @@ enum MediaSignature {
 }
 
 /// Hints for the path of a file that is not there.
-enum NearbyFile {
+package enum NearbyFile {
   /// The most names of a folder that are compared.
   private static let mostNames = 5000
 
   /// What was most likely meant, in parentheses or after a semicolon; empty if nothing is near.
-  static func hint(_ path: String) -> String {
+  package static func hint(_ path: String) -> String {
     if let home = homeHint(path) { return home }
     if let link = Directories.link(at: path) {
       return "; it is a link to \(link), which does not exist"

@@ -125,7 +125,8 @@ package actor CoordinatorService {
       planner: Planner(
         store: store, content: content, results: results, standings: standings, notes: notes, facts: facts,
         inputs: inputs,
-        waitsForCompositors: configuration.waitsForCompositors, attempts: attempts, traces: traces, events: events,
+        waitsForCompositors: configuration.waitsForCompositors, segments: configuration.segments, attempts: attempts,
+        traces: traces, events: events,
         logger: logger),
       changes: changes, storage: storage, ends: ends, memory: memory, availability: availability)
     housekeeping = Housekeeping(

@@ -1,6 +1,8 @@
 package import Client
 package import ContentStorage
 import Coordinator
+import Digest
+import FarmModel
 import Glibc
 import Jobs
 import Logging
@@ -24,6 +26,8 @@ package struct LocalFarm: Sendable {
     /// How long the farm stays when nothing in this process uses it any more; nil: it is one of its own, and ends with
     /// its use.
     package var idleTime: Duration?
+    /// The numbers of the segments that are rendered of each film, which has these alone. Nil: all of them.
+    var segments: Set<Int>?
     /// The digests of files and of their blocks, for the farm and for the client in the same process. They are kept in
     /// the cache of the farm's worker: no command reads a file for its digest again that has not changed, and neither
     /// does the worker.
@@ -46,6 +50,7 @@ package struct LocalFarm: Sendable {
 
   package let endpoint: CoordinatorClient.Endpoint
   package let store: ContentStore
+  private let jobs: any JobStore
   private let usage: StoreUsage
   /// Whether it goes on when what it is used for has ended.
   private let isKept: Bool
@@ -82,8 +87,10 @@ package struct LocalFarm: Sendable {
     coordinator.audits = false
     // There is one worker, and there will be no other.
     coordinator.waitsForCompositors = false
+    coordinator.segments = configuration.segments
+    let jobs = MemoryJobStore { start.duration(to: .now) }
     let service = CoordinatorService(
-      store: MemoryJobStore { start.duration(to: .now) }, content: content,
+      store: jobs, content: content,
       configuration: coordinator, logger: logger)
     let worker = LocalWorker(
       executable: executable,
@@ -98,8 +105,8 @@ package struct LocalFarm: Sendable {
         "SHEAF_MIN_FREE": ProcessEnvironment.value("SHEAF_MIN_FREE") ?? "32M",
       ])
     let farm = LocalFarm(
-      endpoint: CoordinatorClient.Endpoint(address: server.address, token: token), store: store, usage: usage,
-      isKept: configuration.idleTime != nil)
+      endpoint: CoordinatorClient.Endpoint(address: server.address, token: token), store: store, jobs: jobs,
+      usage: usage, isKept: configuration.idleTime != nil)
     let result = try await withThrowingTaskGroup(of: R?.self) { group in
       group.addTask {
         try await service.run(server)
@@ -123,6 +130,13 @@ package struct LocalFarm: Sendable {
 }
 
 extension LocalFarm {
+  /// The files that the segments of a job were rendered from, each once: media and fonts.
+  func files(of job: String) async throws -> [Content] {
+    var seen: Set<Content> = []
+    return try await jobs.tasks(of: JobID(job), payloads: false).filter { $0.kind == .video }.flatMap(\.inputs)
+      .filter { seen.insert($0).inserted }
+  }
+
   /// Stops a job that nobody waits for any more. A farm that ends with its use stops all of them.
   func cancel(_ job: String) async {
     guard isKept else { return }

@@ -104,10 +104,19 @@ package struct LocalRender: Sendable {
     try await render(configuration, report: report).status
   }
 
-  /// The same, with the files of several outputs that were written. Empty: the document has one.
+  /// What was rendered.
+  package struct Made: Sendable {
+    package var status: JobStatus
+    /// Those of several outputs that were written. Empty: the document has one.
+    package var files: [ContentPackage.File]
+    /// What its segments were rendered from, each once: media and fonts.
+    var sources: [Content]
+  }
+
+  /// The same, with what was written, and from what.
   package func render(
     _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (JobStatus) -> Void
-  ) async throws -> (status: JobStatus, files: [ContentPackage.File]) {
+  ) async throws -> Made {
     let place = try await BlockingWork.run { Result { () throws(DocumentError) in try edit.destination(self.output) } }
     let (assets, missing) = try await edit.assets(configuration.contents)
     var found = missing + edit.replaced(by: output, assets)
@@ -148,8 +157,9 @@ package struct LocalRender: Sendable {
             farm.store.remove(film.digest)
             continue
           }
+          let sources = try await farm.files(of: status.job)
           report(status)
-          return (status, destination.written)
+          return Made(status: status, files: destination.written, sources: sources)
         }
         throw CancellationError()
       }

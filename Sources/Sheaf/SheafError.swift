@@ -53,7 +53,8 @@ extension SheafError {
     switch failure.code {
     case .document: self.init(.invalidEdit, failure.message, problems: failure.problems)
     case .unavailable: self.init(.unavailable, failure.message)
-    case .work, .interrupted, .terminated: self.init(.failed, failure.message, problems: failure.problems)
+    case .work, .difference, .untrusted, .interrupted, .terminated:
+      self.init(.failed, failure.message, problems: failure.problems)
     }
   }
 }

@@ -93,7 +93,7 @@ struct RenderCommand: AsyncParsableCommand {
     let progress = ProgressReport()
     defer { progress.end() }
     let render = LocalRender(edit: edit, output: output, options: options)
-    let (status, files) = try await edit.locating {
+    let made = try await edit.locating {
       try await Interruption.cancelling {
         let made = try await render.render(configuration) { status in
           // A film that is streamed is done when it is written.
@@ -108,9 +108,9 @@ struct RenderCommand: AsyncParsableCommand {
       }
     }
     progress.end()
-    status.printWarnings(about: edit)
+    made.status.printWarnings(about: edit)
     if json.isOn {
-      var summary = RenderSummary(status, output: output, files: files)
+      var summary = RenderSummary(made.status, output: output, files: made.files)
       summary.warnings = edit.located(summary.warnings)
       try Console.printJSON(summary)
     }

@@ -14,12 +14,12 @@ struct SheafCommand: AsyncParsableCommand {
     discussion: """
       Every option can also be set by the environment variable that its help names. The command line wins.
 
-      Exit codes: 0 done, 1 the work failed, 64 the command line is wrong, 65 the document or its media are wrong, 69 \
+      Exit codes: 0 done, 1 the work failed, 3 a film differs and 4 a statement is not signed (verify), 64 the command line is wrong, 65 the document or its media are wrong, 69 \
       the coordinator or its database cannot be reached, 130 and 143 ended by SIGINT and SIGTERM.
       """,
     version: Product.version,
     subcommands: [
-      RenderCommand.self, CheckCommand.self, PlanCommand.self, EstimateCommand.self,
+      RenderCommand.self, VerifyCommand.self, CheckCommand.self, PlanCommand.self, EstimateCommand.self,
       ProbeCommand.self, PresetsCommand.self, SchemaCommand.self, ImageCommand.self, WaveformCommand.self,
       FarmCommand.self, ServeCommand.self,
       SubmitCommand.self,

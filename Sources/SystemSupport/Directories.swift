@@ -80,6 +80,12 @@ package enum Directories {
     return names
   }
 
+  /// Whether there is a folder at a path, or a link to one.
+  package static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
   /// Whether a folder has no entries; true if it cannot be read.
   package static func isEmpty(_ folder: String) -> Bool {
     guard let directory = opendir(folder) else { return true }

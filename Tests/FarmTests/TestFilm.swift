@@ -33,11 +33,11 @@ struct TestFilm {
       }
       let render = LocalRender(edit: file, output: path, options: RenderOptions(segmentDuration: segmentDuration))
       let configuration = try configuration(worker)
-      let (status, files) = try await file.locating { try await render.render(configuration) { _ in } }
-      var summary = RenderSummary(status, output: path, files: files)
+      let made = try await file.locating { try await render.render(configuration) { _ in } }
+      var summary = RenderSummary(made.status, output: path, files: made.files)
       summary.warnings = file.located(summary.warnings)
       let warnings = summary.warnings.map { $0.text(in: edit, kind: "warning") }
-      let damage = status.damage.map { "warning: \($0.text)" }
+      let damage = made.status.damage.map { "warning: \($0.text)" }
       return TestFilm(
         status: 0, errors: (warnings + damage).joined(separator: "\n"),
         output: String(decoding: try JSONCoding.encoder.encode(summary), as: UTF8.self))

@@ -9,7 +9,8 @@ import Testing
 /// The texts of `--help` are kept in `Help/`, so that every change of the command line is visible.
 struct HelpTests {
   static let commands: [(name: String, type: any ParsableCommand.Type)] = [
-    ("sheaf", SheafCommand.self), ("render", RenderCommand.self), ("check", CheckCommand.self),
+    ("sheaf", SheafCommand.self), ("render", RenderCommand.self), ("verify", VerifyCommand.self),
+    ("check", CheckCommand.self),
     ("plan", PlanCommand.self), ("estimate", EstimateCommand.self), ("probe", ProbeCommand.self),
     ("presets", PresetsCommand.self), ("schema", SchemaCommand.self),
     ("image", ImageCommand.self), ("waveform", WaveformCommand.self), ("farm", SheafServer.FarmCommand.self),

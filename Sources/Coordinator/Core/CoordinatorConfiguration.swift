@@ -36,6 +36,8 @@ package struct CoordinatorConfiguration: Sendable {
   /// Whether a job waits for a worker that has the author's own compositors that it uses. If not, it fails if no worker
   /// that is connected has them.
   package var waitsForCompositors = true
+  /// The numbers of the segments that are rendered of each film, which has these alone. Nil: all of them.
+  package var segments: Set<Int>?
   /// Whether who does what is recorded.
   package var audits = true
   /// How long that is kept, and tokens that are not valid any more.

@@ -28,11 +28,12 @@ struct PlannedJob: Sendable {
   /// Throws `DocumentError` if the document does not match its media.
   /// - Parameters:
   ///   - fonts: Of the document's texts.
+  ///   - segments: The numbers of the segments that are rendered. Nil: all of them.
   ///   - measurement: Reads the result of a measure task. Nil: it is lost, and the segment has to be measured again.
   ///   - result: What a task with this fingerprint produced before, if that is still available.
   init(
     _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts, build: String,
-    measurement: (Content) throws -> [Measurement]?,
+    segments: Set<Int>? = nil, measurement: (Content) throws -> [Measurement]?,
     result: @escaping (SHA256Digest) -> KnownResult?
   ) throws {
     (plan, warnings, film) = try Self.plan(request, descriptions, fonts)
@@ -55,6 +56,7 @@ struct PlannedJob: Sendable {
       return
     }
     plan = try plan.sharingBits(measurements.compactMap(\.self))
+    if let segments { plan = plan.keeping(segments) }
     tasks = try plan.segments.map { try maker.video($0, .video($0.task)) }
     if let audio { tasks.append(audio) }
     tasks.append(try maker.stitch(plan, tasks))

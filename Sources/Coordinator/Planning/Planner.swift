@@ -20,6 +20,8 @@ struct Planner: Sendable {
   let inputs: DamagedInputs
   /// See `CoordinatorConfiguration.waitsForCompositors`.
   let waitsForCompositors: Bool
+  /// See `CoordinatorConfiguration.segments`.
+  let segments: Set<Int>?
   let attempts: PlanningAttempts
   let traces: JobTraces
   let events: FarmEvents
@@ -123,7 +125,7 @@ struct Planner: Sendable {
     }
     var planned = try trial.adding {
       try PlannedJob(
-        request, descriptions: descriptions, fonts: fonts, build: build,
+        request, descriptions: descriptions, fonts: fonts, build: build, segments: segments,
         measurement: { try Measurements.read($0, store: content.store) },
         result: { measured[$0].map { KnownResult($0) } ?? results.result(of: $0) })
     }
