@@ -230,7 +230,7 @@ package actor CoordinatorService {
         welcome.certificate = try certificates.sign([UInt8](hello.certificateRequest), for: caller, hello.workerName)
         let detail = origin.certificate == nil ? "the worker joins" : "renewed"
         do {
-          try await audit.record(AuditEntry(.certificateIssued, by: caller, of: hello.workerName, detail: detail))
+          try await audit.recordOnce(AuditEntry(.certificateIssued, by: caller, of: hello.workerName, detail: detail))
         } catch {
           throw FarmError(error)
         }

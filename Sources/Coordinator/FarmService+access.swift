@@ -73,7 +73,7 @@ extension FarmService {
   package func auditDownload(of digest: SHA256Digest, _ detail: String) async throws {
     try require(.see)
     try await withStore {
-      try await coordinator.audit.recordDownload(
+      try await coordinator.audit.recordOnce(
         AuditEntry(.contentDownloaded, by: caller, of: digest.hex, detail: detail))
     }
   }

@@ -129,10 +129,11 @@ extension FarmService {
   }
 
   /// Begins an upload, or goes on where an interrupted one of the same content ended. Nil: the farm has the content.
-  /// Throws `.full` if there is too little space for it.
+  /// Throws `.full` if there is too little space for it, `.tooMany` if the owner may store no more.
   package func upload(_ announced: Content) async throws -> FarmUpload? {
     try require(.submit)
     let (store, minimumFree) = (coordinator.content.store, coordinator.configuration.minimumFree)
+    try await quota.requireRoom(for: caller.owner, uploading: announced.size)
     do {
       let upload = try await BlockingWork.run { () -> ContentUpload? in
         if store.contains(announced) { return nil }

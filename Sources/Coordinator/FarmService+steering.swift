@@ -97,13 +97,14 @@ extension FarmService {
     guard request.weight.map(Self.weights.contains) ?? true else {
       throw FarmError(.invalid, "an owner's weight is 0.001 to 1000")
     }
-    guard [request.mostRunning, request.mostJobs].allSatisfy({ $0 ?? 0 >= OwnerRequest.any }) else {
-      throw FarmError(.invalid, "an owner may have a number of tasks and jobs from 0, or any number of them")
+    guard [request.mostRunning, request.mostJobs, request.mostBytes].allSatisfy({ $0 ?? 0 >= OwnerRequest.any }) else {
+      throw FarmError(.invalid, "an owner may have a number of tasks, jobs and bytes from 0, or any number of them")
     }
     var change = OwnerChange()
     change.weight = request.weight
     change.mostRunning = request.mostRunning.map { $0 == OwnerRequest.any ? .any : .most($0) }
     change.mostOpen = request.mostJobs.map { $0 == OwnerRequest.any ? .any : .most($0) }
+    change.mostStored = request.mostBytes.map { $0 == OwnerRequest.any ? .any : .most($0) }
     return try await withStore { [change] in
       try await coordinator.store.change(owner, change)
       let reports = try await coordinator.store.owners().filter { $0.owner == owner }.map { OwnerReport($0) }
@@ -116,11 +117,12 @@ extension FarmService {
 extension OwnerReport {
   fileprivate init(_ owner: Owner) {
     self.init(owner: owner.owner, weight: owner.weight, running: owner.running, jobs: owner.open)
-    (mostRunning, mostJobs) = (owner.mostRunning, owner.mostOpen)
+    (mostRunning, mostJobs, mostBytes) = (owner.mostRunning, owner.mostOpen, owner.mostStored)
   }
 
   /// For people.
   fileprivate var words: String {
-    "weight \(weight), tasks \(mostRunning.map { "\($0)" } ?? "any"), jobs \(mostJobs.map { "\($0)" } ?? "any")"
+    "weight \(weight), tasks \(mostRunning.map { "\($0)" } ?? "any"), jobs \(mostJobs.map { "\($0)" } ?? "any"), "
+      + "bytes \(mostBytes.map { "\($0)" } ?? "any")"
   }
 }

@@ -36,6 +36,8 @@ package struct FarmService: Sendable {
     }
   }
 
+  var quota: StorageQuota { StorageQuota(store: coordinator.store, content: coordinator.content.store) }
+
   // MARK: Submitting
 
   /// The digests of those that the farm has neither in its content store nor under its media root.
@@ -44,16 +46,18 @@ package struct FarmService: Sendable {
     guard files.count <= Self.mostContents else {
       throw FarmError(.invalid, "the request lists more than \(Self.mostContents) files")
     }
-    var missing: [SHA256Digest] = []
+    var missing: [Content] = []
     for entry in files {
       try Task.checkCancellation()
       // Each file by itself, so that the requests of several clients are in turn.
       let isThere = try await BlockingWork.run(.hashing) { [locator = coordinator.content] in
         locator.has(entry.content, hint: entry.file)
       }
-      if !isThere { missing.append(entry.content.digest) }
+      if !isThere { missing.append(entry.content) }
     }
-    return missing
+    // Before anything is uploaded.
+    if !missing.isEmpty { try await quota.requireRoom(for: caller.owner, uploading: missing.reduce(0) { $0 + $1.size }) }
+    return missing.map(\.digest)
   }
 
   /// Submits a document whose media the farm has.

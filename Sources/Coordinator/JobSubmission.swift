@@ -54,6 +54,8 @@ struct JobSubmission: Sendable {
     let schedule = submission.schedule
     (job.isPaused, job.after) = (schedule.isPaused, schedule.after.map { JobID($0) })
     job.hold = schedule.holdUntil.map { max(.zero, $0.since1970 - .seconds(Date.now.timeIntervalSince1970)) }
+    try await StorageQuota(store: service.store, content: service.content.store)
+      .requireRoom(for: owner, adding: request.assets.map { try $0.content })
     let id = try await service.store.submit(job)
     service.memory.used()
     if id == new {

@@ -10,6 +10,8 @@ package struct OwnerReport: Sendable, Hashable, Codable {
   package var mostRunning: Int64?
   /// How many of its jobs may not have ended. Nil: any number.
   package var mostJobs: Int64?
+  /// How many bytes of the content store its jobs may name. Nil: any number.
+  package var mostBytes: Int64?
   /// How many of its tasks run.
   package var running: Int64
   /// How many of its jobs have not ended.
@@ -34,6 +36,8 @@ package struct OwnerRequest: Sendable, Hashable {
   package var mostRunning: Int64?
   /// From 0; `any`: any number.
   package var mostJobs: Int64?
+  /// From 0; `any`: any number.
+  package var mostBytes: Int64?
 
   package init() {}
 }

@@ -31,6 +31,7 @@ extension Sheaf_ChangeOwner {
     if let value = request.weight { weight = value }
     if let number = request.mostRunning { mostRunning = number }
     if let number = request.mostJobs { mostOpen = number }
+    if let number = request.mostBytes { mostStored = number }
   }
 }
 
@@ -40,6 +41,7 @@ extension OwnerRequest {
     weight = message.hasWeight ? message.weight : nil
     mostRunning = message.hasMostRunning ? message.mostRunning : nil
     mostJobs = message.hasMostOpen ? message.mostOpen : nil
+    mostBytes = message.hasMostStored ? message.mostStored : nil
   }
 }
 

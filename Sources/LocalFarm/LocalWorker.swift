@@ -24,7 +24,7 @@ package struct LocalWorker: Sendable {
     self.executable = executable
     self.arguments = arguments
     // It connects to this machine's coordinator, whatever other coordinators the user has.
-    self.environment = ["SHEAF_TLS": nil, "SHEAF_TLS_CA": nil].merging(environment) { $1 }
+    self.environment = ["SHEAF_TLS": nil, "SHEAF_TLS_CA": nil, "SHEAF_IDENTITY": nil].merging(environment) { $1 }
   }
 
   /// The path of `sheaf-worker`: `SHEAF_WORKER_EXECUTABLE`, or in the folder of this executable. Throws with exit code

@@ -117,20 +117,12 @@ struct IssueCommand: AsyncParsableCommand {
         let key = Setting.text(key, "SHEAF_TLS_KEY")
       else { throw ValidationError("name the files to write with --certificate and --key") }
       let lifetime = try Setting.duration(expires, "--expires", "SHEAF_EXPIRES") ?? .seconds(90 * 86_400)
-      let pair = try authorityFailures {
-        try CertificateAuthority(folder: folder).server(for: names, lifetime: Int(lifetime.components.seconds))
+      guard lifetime > .zero else { throw ValidationError("--expires is more than 0 s") }
+      try authorityFailures {
+        let pair = try CertificateAuthority(folder: folder)
+          .server(for: names, lifetime: Int(lifetime.components.seconds))
+        try CertificateAuthority.write(chain: pair.chain, to: certificate, key: pair.key, to: key)
       }
-      try write(pair.key, to: key, permissions: 0o600)
-      try write(pair.chain, to: certificate, permissions: 0o644)
-    }
-  }
-
-  private func write(_ text: String, to path: String, permissions: mode_t) throws {
-    do {
-      let file = try OpenFile.open(path, O_WRONLY | O_CREAT | O_EXCL, permissions: permissions)
-      try file.write(Array(text.utf8))
-    } catch {
-      throw CommandFailure(.work, "\(error)")
     }
   }
 }

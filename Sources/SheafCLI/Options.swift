@@ -40,9 +40,12 @@ struct CoordinatorOptions: ParsableArguments {
 
   func endpoint() throws -> CoordinatorClient.Endpoint {
     let text = Setting.text(coordinator, "SHEAF_COORDINATOR") ?? WireAddress.defaultSetting
+    let token = try Setting.token(file: tokenFile) ?? ""
+    guard try JoinToken.reading(token) == nil else {
+      throw ValidationError("the token is a join token, which is a worker's")
+    }
     return CoordinatorClient.Endpoint(
-      addresses: try WireAddress.list(setting: text, example: "farm.example:7433"),
-      token: try Setting.token(file: tokenFile) ?? "",
+      addresses: try WireAddress.list(setting: text, example: "farm.example:7433"), token: token,
       trust: try TLSTrust.setting(authorities: tlsCA, system: tls))
   }
 

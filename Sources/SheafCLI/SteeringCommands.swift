@@ -78,7 +78,7 @@ struct OwnersCommand: AsyncParsableCommand {
       An owner is who the token is for with which a job was submitted ('sheaf token'). With --set what one may have is \
       changed first, by an operator. Of two owners who always have tasks the one with twice the weight gets twice as much.
 
-      --json prints an array: owner, weight, mostRunning, mostJobs (of what it may have; absent: any number), running \
+      --json prints an array: owner, weight, mostRunning, mostJobs, mostBytes (of what it may have; absent: any number), running \
       (tasks), jobs (that have not ended).
       """)
 
@@ -99,6 +99,12 @@ struct OwnersCommand: AsyncParsableCommand {
       "How many of its jobs may not have ended: a number, or any. [SHEAF_OWNER_MAX_JOBS]", valueName: "n"))
   var maxJobs: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "How many bytes of the content store its jobs may name, such as 500G: a number, or any. [SHEAF_OWNER_MAX_BYTES]",
+      valueName: "bytes"))
+  var maxBytes: String?
+
   @OptionGroup var coordinator: CoordinatorOptions
   @OptionGroup var json: JSONOption
 
@@ -106,10 +112,11 @@ struct OwnersCommand: AsyncParsableCommand {
     let weight = Setting.text(weight, "SHEAF_OWNER_WEIGHT")
     let maxRunning = Setting.text(maxRunning, "SHEAF_OWNER_MAX_RUNNING")
     let maxJobs = Setting.text(maxJobs, "SHEAF_OWNER_MAX_JOBS")
-    let changes = [weight, maxRunning, maxJobs].contains { $0 != nil }
+    let maxBytes = Setting.text(maxBytes, "SHEAF_OWNER_MAX_BYTES")
+    let changes = [weight, maxRunning, maxJobs, maxBytes].contains { $0 != nil }
     let set = changes ? Setting.text(set, "SHEAF_OWNER") : set
     guard changes == (set != nil) else {
-      throw ValidationError("with --set give --weight, --max-running or --max-jobs, and these with it alone")
+      throw ValidationError("with --set give --weight, --max-running, --max-jobs or --max-bytes, and these with it alone")
     }
     try await reporting(json: json.isOn ? .lines : .none) {
       var request = OwnerRequest()
@@ -119,6 +126,10 @@ struct OwnersCommand: AsyncParsableCommand {
       }
       request.mostRunning = try Self.most(maxRunning, "--max-running")
       request.mostJobs = try Self.most(maxJobs, "--max-jobs")
+      if let maxBytes {
+        request.mostBytes =
+          maxBytes == "any" ? OwnerRequest.any : try Setting.bytes(maxBytes, "--max-bytes", "SHEAF_OWNER_MAX_BYTES")
+      }
       let found = try await coordinator.ask { [request, set] run in
         if let set { return [try await run.changeOwner(set, request)] }
         return try await run.owners()
@@ -142,14 +153,14 @@ struct OwnersCommand: AsyncParsableCommand {
     var table = Table(columns: [
       .init(header: "OWNER", shortest: 6), .init(header: "WEIGHT", isNumber: true),
       .init(header: "RUNNING", isNumber: true), .init(header: "MAX RUNNING", isNumber: true),
-      .init(header: "JOBS", isNumber: true), .init(header: "MAX JOBS", isNumber: true),
+      .init(header: "JOBS", isNumber: true), .init(header: "MAX JOBS", isNumber: true), .init(header: "MAX BYTES", isNumber: true),
     ])
     for owner in owners {
       let (running, jobs) = (owner.mostRunning.map { "\($0)" }, owner.mostJobs.map { "\($0)" })
       table.rows.append([
         owner.owner.isEmpty ? "-" : owner.owner, "\(owner.weight)", "\(owner.running)", running ?? "any",
         "\(owner.jobs)",
-        jobs ?? "any",
+        jobs ?? "any", owner.mostBytes.map(ByteCount.text) ?? "any",
       ])
     }
     return table.lines(width: width)

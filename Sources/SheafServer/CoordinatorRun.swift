@@ -123,9 +123,14 @@ struct ServedAddresses {
   let hasTLS: Bool
   let allowsPlain: Bool
 
-  func wire(_ listen: String?) throws -> WireAddress {
+  /// The address of `--listen`, whether it may be listened at or not.
+  static func wire(_ listen: String?) throws -> WireAddress {
     let text = Setting.text(listen, "SHEAF_LISTEN") ?? WireAddress.defaultSetting
-    let address = try WireAddress(setting: text, example: "0.0.0.0:7433")
+    return try WireAddress(setting: text, example: "0.0.0.0:7433")
+  }
+
+  func wire(_ listen: String?) throws -> WireAddress {
+    let address = try Self.wire(listen)
     try check("a coordinator at \(address)", address)
     return address
   }

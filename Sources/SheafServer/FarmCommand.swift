@@ -77,7 +77,7 @@ struct FarmCommand: AsyncParsableCommand {
       let token = try Setting.token(file: tokenFile)
       let workerToken = try serving.workerToken(besides: token)
       let webhooks = try serving.webhookNetworks()
-      let tls = try serving.tls()
+      let tls = try serving.tls(at: ServedAddresses.wire(listen))
       let certificateLifetime = try serving.lifetimeOfCertificates()
       let addresses = ServedAddresses(token: token, hasTLS: tls.wire != nil, allowsPlain: serving.allowsPlain)
       let address = try addresses.wire(listen)
@@ -102,7 +102,7 @@ struct FarmCommand: AsyncParsableCommand {
         let local = LocalWorker(
           executable: worker,
           arguments: [
-            "--coordinator", server.address.description, "--cache", folder.path("cache"), "--content-store",
+            "--coordinator", server.address.onThisMachine.description, "--cache", folder.path("cache"), "--content-store",
             store.directory, "--exit-with-parent",
           ] + (slots.map { ["--slots", "\($0)"] } ?? [])
             // The certificate has the name by which other machines know this one.

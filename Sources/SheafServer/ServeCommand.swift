@@ -117,7 +117,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       let token = try Setting.token(file: tokenFile)
       let webhooks = try serving.webhookNetworks()
-      let tls = try serving.tls()
+      let tls = try serving.tls(at: ServedAddresses.wire(listen))
       let addresses = ServedAddresses(token: token, hasTLS: tls.wire != nil, allowsPlain: serving.allowsPlain)
       let address = try addresses.wire(listen)
       let web = try Setting.text(http, "SHEAF_HTTP").map(addresses.http)

@@ -1,6 +1,7 @@
 import NIOCore
 import SystemSupport
 import TLS
+import Wire
 
 /// The certificates with which a coordinator serves.
 struct ServedTLS {
@@ -16,15 +17,28 @@ struct ServedTLS {
   var authorityPath: String?
 }
 
+extension WireAddress {
+  /// The same, by which this machine reaches itself: loopback in place of all of its addresses.
+  var onThisMachine: WireAddress {
+    switch host {
+    case "0.0.0.0": WireAddress(host: "127.0.0.1", port: port)
+    case "::": WireAddress(host: "::1", port: port)
+    default: self
+    }
+  }
+}
+
 /// By what names this machine may be known to others.
 enum ThisMachine {
-  /// Its name, those of loopback, and the addresses of its networks.
-  static let names: [String] = {
+  /// Its name, those of loopback, the addresses of its networks, and others, each once.
+  static func names(besides others: [String]) -> [String] {
     // Devices that cannot be listed leave the names, and --host.
     let devices = (try? System.enumerateDevices()) ?? []
     let addresses = devices.compactMap { $0.address?.ipAddress }.map { String($0.prefix { $0 != "%" }) }
-    let names = ["localhost", "127.0.0.1", "::1", ProcessEnvironment.hostName] + addresses
+    let names = ["localhost", "127.0.0.1", "::1", ProcessEnvironment.hostName] + addresses + others
     var seen: Set<String> = []
-    return names.filter { (try? ServerName($0)) != nil && seen.insert($0).inserted }
-  }()
+    return names.filter { name in
+      !["0.0.0.0", "::"].contains(name) && (try? ServerName(name)) != nil && seen.insert(name).inserted
+    }
+  }
 }

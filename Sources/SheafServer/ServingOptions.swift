@@ -1,7 +1,9 @@
 import ArgumentParser
+import Glibc
 import SystemSupport
 import TLS
 import Webhooks
+import Wire
 
 /// What both ways to run a coordinator have.
 struct ServingOptions: ParsableArguments {
@@ -62,24 +64,36 @@ struct ServingOptions: ParsableArguments {
   var insecure = false
 
   /// The certificates of the coordinator's faces.
-  func tls() throws -> ServedTLS {
+  /// - Parameter address: At which it listens.
+  func tls(at address: WireAddress) throws -> ServedTLS {
     let given = try TLSIdentity.setting(certificate: tlsCertificate, key: tlsKey)
     guard let folder = Setting.text(ca, "SHEAF_CA") else {
+      guard host.isEmpty, certificateLifetime == nil else {
+        throw ValidationError("--host and --certificate-lifetime are for a farm with an authority of its own: --ca")
+      }
       return ServedTLS(
         wire: given, web: given, pinned: Setting.text(tlsCertificate, "SHEAF_TLS_CERTIFICATE"))
     }
+    let named = host.isEmpty ? [Setting.text(nil, "SHEAF_HOSTS") ?? ""] : host
+    let hosts = named.flatMap { $0.split { $0 == "," || $0 == " " }.map(String.init) }
+    do {
+      for host in hosts { _ = try ServerName(host) }
+    } catch {
+      throw ValidationError("--host (SHEAF_HOSTS): \(error)")
+    }
+    guard access(CertificateAuthority.certificatePath(in: folder), F_OK) == 0 else {
+      throw ValidationError("there is no authority in \(folder): 'sheaf ca create' makes one")
+    }
     do {
       let authority = try CertificateAuthority(folder: folder)
-      let named = host.isEmpty ? [Setting.text(nil, "SHEAF_HOSTS") ?? ""] : host
-      let hosts = named.flatMap { $0.split { $0 == "," || $0 == " " }.map(String.init) }
-      let names = ThisMachine.names + hosts.filter { !ThisMachine.names.contains($0) }
+      let names = ThisMachine.names(besides: hosts + [address.host])
       let own = try TLSIdentity(of: authority, names: names, asksPeers: true)
       // A browser would show its user's certificates to choose from if it were asked for one.
       let web = try given ?? TLSIdentity(of: authority, names: names, asksPeers: false)
       return ServedTLS(
         wire: own, web: web, authority: authority, authorityPath: CertificateAuthority.certificatePath(in: folder))
     } catch {
-      throw ValidationError("the farm's authority in \(folder) cannot be used: \(error); 'sheaf ca create' makes one")
+      throw ValidationError("the farm's authority in \(folder) cannot be used: \(error)")
     }
   }
 

@@ -20,6 +20,16 @@ package final class CertificateAuthority: @unchecked Sendable {
   /// Until when it can sign, in seconds since 1970.
   package let expires: Int
 
+  /// How long before its end that is said, in seconds: 90 days.
+  private static let warning = 90 * 86_400
+
+  /// What is to be said of its end, for a person. Nil: it is far away.
+  func notice(at moment: Int) -> String? {
+    let left = expires - moment
+    guard left < Self.warning else { return nil }
+    return left > 0 ? "the farm's authority ends in \(left / 86_400) days" : "the farm's authority has ended"
+  }
+
   private static let certificateFile = "authority.pem"
   private static let keyFile = "authority.key"
   /// In seconds: ten years.
@@ -45,20 +55,29 @@ package final class CertificateAuthority: @unchecked Sendable {
       ], from: moment - allowance, until: moment + lifetime)
     try sign(certificate, key)
     do {
-      try Directories.make(folder, permissions: 0o700)
-      try Self.write(key.pem(), to: "\(folder)/\(keyFile)", permissions: 0o600)
-      try Self.write(certificate.pem(), to: certificatePath(in: folder), permissions: 0o644)
-    } catch let error as SystemError {
-      throw TLSError(.file, "the authority cannot be written: \(error)")
+      try Directories.make(folder)
     } catch {
-      throw error as? TLSError ?? TLSError(.file, "\(error)")
+      throw TLSError(.file, "the authority cannot be written: \(error)")
     }
+    try write(
+      chain: certificate.pem(), to: certificatePath(in: folder), key: key.pem(), to: "\(folder)/\(keyFile)")
   }
 
-  /// Writes a file that must not exist.
-  private static func write(_ text: String, to path: String, permissions: mode_t) throws(SystemError) {
-    let file = try OpenFile.open(path, O_WRONLY | O_CREAT | O_EXCL, permissions: permissions)
-    try file.write(Array(text.utf8))
+  /// Writes a certificate and its key into two files that must not exist: both, or neither.
+  package static func write(
+    chain: String, to certificatePath: String, key: String, to keyPath: String
+  ) throws(TLSError) {
+    var written: [String] = []
+    do {
+      for (text, path, permissions) in [(key, keyPath, mode_t(0o600)), (chain, certificatePath, 0o644)] {
+        let file = try OpenFile.open(path, O_WRONLY | O_CREAT | O_EXCL, permissions: permissions)
+        written.append(path)
+        try file.write(Array(text.utf8))
+      }
+    } catch {
+      for path in written { unlink(path) }
+      throw TLSError(.file, "\(error)")
+    }
   }
 
   /// Reads the authority of a folder.

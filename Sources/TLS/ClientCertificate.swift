@@ -41,8 +41,8 @@ extension ClientCertificate {
     expires = leaf.validity.until
   }
 
-  /// When two thirds of its time are over, and it is to be renewed: in seconds since 1970.
-  package var renewal: Int { issued + (expires - issued) / 3 * 2 }
+  /// How long it is valid, in seconds.
+  package var lifetime: Int { expires - issued }
 }
 
 /// A new key whose owner asks for a certificate.
@@ -81,6 +81,17 @@ package struct JoinToken: Sendable, Hashable, CustomStringConvertible {
     let token = String(rest[rest.index(after: end)...])
     guard [UInt8](hexadecimal: digest)?.count == 32, !token.isEmpty else { return nil }
     self.init(authority: digest, token: token)
+  }
+
+  /// The same of a token that may be a plain one: then nil. Throws if it is neither, because a join token that was
+  /// damaged must not be sent to whoever listens, as a plain one is.
+  package static func reading(_ text: String) throws(TLSError) -> JoinToken? {
+    if let token = JoinToken(text) { return token }
+    guard !text.lowercased().contains(prefix.dropLast()) else {
+      throw TLSError(
+        .file, "the join token is damaged: it is sheafjoin_, 64 hexadecimal digits, _ and a token, and nothing around")
+    }
+    return nil
   }
 
   package var description: String { "\(Self.prefix)\(authority)_\(token)" }

@@ -19,6 +19,15 @@ package final class TLSIdentity: Sendable {
     var seen: [FileIdentity?] = []
     /// When the farm's authority signs the next certificate, in seconds since 1970.
     var renewal: Int = .max
+    /// When it was said last that the authority ends soon.
+    var warned: Int?
+
+    /// Whether it is said at this moment: once a day.
+    mutating func warns(at moment: Int) -> Bool {
+      guard warned.map({ moment - $0 >= 86_400 }) ?? true else { return false }
+      warned = moment
+      return true
+    }
   }
 
   private let source: Source
@@ -60,7 +69,7 @@ package final class TLSIdentity: Sendable {
     let pair = try authority.server(for: names, lifetime: lifetime, at: moment)
     return State(
       context: try TLSContext(pair, of: authority, asksPeers: asksPeers),
-      renewal: moment + (pair.expires - moment) / 3 * 2)
+      renewal: moment + max((pair.expires - moment) * 2 / 3, 60))
   }
 
   /// For a connection that is made now.
@@ -70,8 +79,8 @@ package final class TLSIdentity: Sendable {
   package func follow(_ logger: Logger) async {
     while true {
       do {
-        try await Task.sleep(for: .seconds(60))
         try await BlockingWork.run { self.look(logger) }
+        try await Task.sleep(for: .seconds(60))
       } catch {
         // Cancelled.
         return
@@ -85,10 +94,17 @@ package final class TLSIdentity: Sendable {
     switch source {
     case .files(let certificate, let key): look(certificate, key, logger)
     case .authority(let authority, let names, let asksPeers):
+      // Of two identities of one authority, one says it.
+      if asksPeers, let notice = authority.notice(at: moment), state.withLock({ $0.warns(at: moment) }) {
+        logger.warning("\(notice): make another one with sheaf ca create, and give it to the coordinators")
+      }
       guard state.withLock({ moment >= $0.renewal }) else { return }
       do throws(TLSError) {
-        let next = try Self.signed(by: authority, names, asksPeers, at: moment)
-        state.withLock { $0 = next }
+        var next = try Self.signed(by: authority, names, asksPeers, at: moment)
+        state.withLock { state in
+          next.warned = state.warned
+          state = next
+        }
         logger.notice("TLS certificate renewed")
       } catch {
         logger.warning("TLS certificate not renewed; the one before it stays", metadata: ["reason": "\(error)"])

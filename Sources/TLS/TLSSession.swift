@@ -12,6 +12,8 @@ struct TLSSession: ~Copyable {
   static let recordsOfKey = 1 << 23
 
   let session: OpaquePointer
+  /// Has what a handshake reads.
+  private let context: TLSContext
   /// Owned by the session.
   private let input: OpaquePointer
   private let output: OpaquePointer
@@ -34,6 +36,7 @@ struct TLSSession: ~Copyable {
     }
     SSL_set_bio(session, input, output)
     (self.session, self.input, self.output, self.pinned) = (session, input, output, pinned)
+    self.context = context
     self.recordsOfKey = recordsOfKey
   }
 

@@ -16,6 +16,9 @@ package struct WorkerCertificate: Sendable, Hashable {
       self.name = name
     }
 
+    /// Whether it is that of a worker, whose name has the same bytes: names that only look the same are two.
+    package func isOf(_ worker: String) -> Bool { name.utf8.elementsEqual(worker.utf8) }
+
     private static let prefix = "urn:sheaf:worker:"
     static let longest = 2048
 

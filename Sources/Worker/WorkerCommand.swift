@@ -353,9 +353,11 @@ struct WorkerOptions: ParsableArguments {
 
   /// Where the worker's certificate is kept. Nil: it has none, or there is no folder for it.
   private func identityFolder(_ authorities: TLSTrust.Authorities?, _ token: String) -> String? {
-    if let folder = Setting.text(identity, "SHEAF_IDENTITY") { return folder }
-    // A coordinator that this process's parent runs, or one without TLS, gives none.
-    guard tlsPinned == nil, authorities != nil || JoinToken(token) != nil else { return nil }
+    guard tlsPinned == nil else { return nil }
+    let usesTLS = authorities != nil || JoinToken(token) != nil
+    // A token of a farm without TLS needs none, whatever the environment says about another farm.
+    if usesTLS || token.isEmpty, let folder = Setting.text(identity, "SHEAF_IDENTITY") { return folder }
+    guard usesTLS else { return nil }
     return ProcessEnvironment.stateDirectory
   }
 

@@ -298,6 +298,11 @@ extension ObstructedStore {
     return try await inner.setPriority(of: job, to: priority)
   }
 
+  func storage(of owner: String?) async throws(JobStoreError) -> OwnerStorage? {
+    try await pass(.reading)
+    return try await inner.storage(of: owner)
+  }
+
   func owners() async throws(JobStoreError) -> [Owner] {
     try await pass(.reading)
     return try await inner.owners()

@@ -31,7 +31,7 @@ import Testing
         == Data(contentsOf: URL(fileURLWithPath: files.path("own.mp4"))))
     let logs = try farm.logs()
     #expect(try await farm.query("SELECT count(*) FROM sheaf.attempt") == ["0"], "\(logs)")
-    #expect(!logs.contains("has expired"), "\(logs)")
+    #expect(!logs.contains("has expired") && !logs.contains("warning: not connected"), "\(logs)")
   }
 
   @Test func `a join token is all that a worker needs, once, until it is revoked`() async throws {
@@ -57,13 +57,14 @@ import Testing
     #expect(own.output.hasPrefix(join.prefix(75)) && own.output.contains(farm.workerToken), "\(own.errors)")
 
     for (token, words) in [
-      (String(join.dropLast()), "the token is wrong"),
-      (join.replacingOccurrences(of: "_sheaf_", with: "_"), "is wrong"),
+      (String(join.dropLast()), "the token is wrong"), ("'\(join)'", "damaged"),
+      (join.replacingOccurrences(of: "_sheaf_", with: "_"), "token is wrong"),
       (join.replacing(try Regex("_[0-9a-f]{64}_"), with: "_\(String(repeating: "7", count: 64))_"), "not trusted"),
       ("", "requires TLS"),
     ] {
       let refused = try await worker(token: token).run()
-      #expect(refused.status == 69 && refused.errors.contains(words), "\(words): \(refused.errors)")
+      let status: Int32 = words == "damaged" ? 1 : 69
+      #expect(refused.status == status && refused.errors.contains(words), "\(words): \(refused.errors)")
     }
     let plain = try await worker("--tls-ca", farm.folder("ca/authority.pem"), token: farm.token).run()
     #expect(plain.status == 69 && plain.errors.contains("that of clients"), "\(plain.errors)")
@@ -87,7 +88,7 @@ import Testing
     #expect(second.wait() == 69)
     #expect(try await !isConnected())
     let audit = try await farm.sheaf("audit", "--action", "certificateIssued,refused").run().output
-    for words in ["the worker joins", "birch", "the token is wrong", "that of clients", "was revoked"] {
+    for words in ["the worker joins", "birch", "the token is wrong", "that of clients", "was revoked, or is not this"] {
       #expect(audit.contains(words), "\(words): \(audit)")
     }
   }
@@ -127,7 +128,7 @@ import Testing
     ports.0.release()
     ports.1.release()
     let farm = try Command.sheaf(
-      "farm", "--folder", files.path("farm"), "--postgres", "none", "--listen", "127.0.0.1:\(wire)", "--http",
+      "farm", "--folder", files.path("farm"), "--postgres", "none", "--listen", "0.0.0.0:\(wire)", "--http",
       "127.0.0.1:\(http)", "--ca", files.path("ca"), environment: ["SHEAF_TOKEN": "secret"]
     ).start()
     defer {

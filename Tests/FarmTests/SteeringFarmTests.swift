@@ -116,6 +116,16 @@ import Testing
     let token = try files.write(try await farm.sheaf("token", "create", "submitter", "anna").run().output, to: "token")
     let refused = try await farm.sheaf(["submit", edit], tokenFile: token).run()
     #expect(refused.status != 0 && refused.errors.contains("may have no more"), "\(refused.errors)")
+    // It has the films and pieces of its jobs, so no byte is too few for any.
+    _ = try await farm.sheaf("owners", "--set", "anna", "--max-jobs", "any", "--max-bytes", "0").run()
+    let media = try files.write(String(repeating: "1\n00:00:01,000 --> 00:00:02,000\na\n\n", count: 9), to: "a.srt")
+    let captioned = try files.write(
+      try String(contentsOfFile: edit, encoding: .utf8).replacingOccurrences(
+        of: "\"export\": {", with: "\"captions\": [ { \"file\": \"\(media)\" } ], \"export\": {"), to: "captioned.json")
+    let stored = try await farm.sheaf(["submit", captioned], tokenFile: token).run()
+    #expect(stored.status == 1 && stored.errors.contains("in the content store, and they may have 0"), "\(stored)")
+    let bytes = try await farm.sheaf("owners", "--set", "anna", "--max-bytes", "1.5T").run()
+    #expect(bytes.status == 0 && bytes.output.contains("1.5"), "\(bytes)")
     let high = try await farm.sheaf(["submit", edit, "--priority", "101"], tokenFile: token).run()
     #expect(high.status == 1 && high.errors.contains("-100 to 100"), "\(high.status) \(high.errors)")
   }

@@ -145,6 +145,44 @@ struct SteeringTests {
   }
 
   @Test(arguments: StoreKind.allCases)
+  func `an owner that may not store any number of bytes has those that its jobs name, each once`(
+    _ kind: StoreKind
+  ) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      let (small, large) = (content(0xa1, size: 70), content(0xa2, size: 1_000_000))
+      let (probe, other) = (NewTask.sample(.probe, inputs: [small, large]), NewTask.sample(.probe, 1, inputs: [small]))
+      try await store.submit(.sample("a", owner: "anna", tasks: [probe, other]))
+      try await store.submit(.sample("b", owner: "anna", tasks: [other]))
+      try await store.submit(.sample("c", owner: "bert", tasks: [probe]))
+      try await store.submit(.sample("d", owner: "anna", purpose: .inspection, tasks: [probe]))
+      for owner in ["anna", nil] { #expect(try await store.storage(of: owner) == nil) }
+      var change = OwnerChange()
+      change.mostStored = .most(1_000_003)
+      try await store.change("anna", change)
+      try await store.change("", change)
+      #expect(try await store.storage(of: nil) == OwnerStorage(most: 1_000_003, contents: []))
+      let named = [small, large].sorted { $0.digest.hex < $1.digest.hex }
+      #expect(try await store.storage(of: "anna") == OwnerStorage(most: 1_000_003, contents: named))
+      #expect(try await store.owners().map(\.mostStored) == [1_000_003, 1_000_003, nil])
+      // A result is one more, also if two tasks have the same.
+      let grants = try await store.claim(worker: .anna, build: "b1", limit: 9)
+      let result = content(0xa3, size: 12)
+      for grant in grants where grant.name.hasPrefix("a") || grant.name.hasPrefix("b") {
+        _ = try await store.publish(grant.lease, holder: .anna, result: result)
+      }
+      let after = (named + [result]).sorted { $0.digest.hex < $1.digest.hex }
+      #expect(try await store.storage(of: "anna")?.contents == after)
+      change.mostStored = .any
+      try await store.change("anna", change)
+      #expect(try await store.storage(of: "anna") == nil)
+      change.mostStored = .most(-1)
+      let wrong = change
+      await #expect(throws: JobStoreError(.invalid, "")) { try await store.change("anna", wrong) }
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
   func `tasks of an owner that may have no more are no work for workers`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let store = farm.store

@@ -50,6 +50,14 @@ struct CertificateAuthorityTests {
     // It is made once.
     #expect(throws: TLSError.self) { try CertificateAuthority.create(in: folder.path("ca"), name: "again") }
     #expect(try CertificateAuthority(folder: folder.path("ca")).digest == authority.digest)
+    // Of two files that cannot both be written there is none.
+    try FileManager.default.createDirectory(atPath: folder.path("half"), withIntermediateDirectories: true)
+    _ = try file("", "half/authority.pem")
+    #expect(throws: TLSError.self) { try CertificateAuthority.create(in: folder.path("half"), name: "half") }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("half")) == ["authority.pem"])
+    #expect(authority.notice(at: time(nil)) == nil)
+    #expect(authority.notice(at: authority.expires - 86_400 * 41)?.contains("in 41 days") == true)
+    #expect(authority.notice(at: authority.expires) == "the farm's authority has ended")
     // Another's key, no authority, and one that is over.
     try CertificateAuthority.create(in: folder.path("b"), name: "b")
     try FileManager.default.removeItem(atPath: folder.path("b/authority.key"))
@@ -96,8 +104,7 @@ struct CertificateAuthorityTests {
     let chain = try authority.worker(identity, request: key.request, lifetime: 7200)
     let certificate = try ClientCertificate(chain: chain, key: key.key)
     #expect(certificate.identity == identity && certificate.authorityDigest == authority.digest)
-    #expect(certificate.expires - certificate.issued == 7200)
-    #expect(certificate.renewal - certificate.issued == 4800)
+    #expect(certificate.lifetime == 7200)
     #expect(try verify(chain, purpose: "sslclient") == "OK")
     #expect(try verify(chain, purpose: "sslserver") != "OK")
     let text = try openssl("x509", "-in", try file(chain, "worker.pem"), "-noout", "-ext", "subjectAltName")

@@ -19,6 +19,7 @@ import Testing
   }
 
   private let now = time(nil)
+  private let start = ContinuousClock.now
 
   private func credentials(
     _ token: String, _ authorities: TLSTrust.Authorities? = nil, name: String = "birch", at moment: Int? = nil,
@@ -26,7 +27,7 @@ import Testing
   ) throws -> FarmCredentials {
     try FarmCredentials(
       token: token, authorities: authorities, name: name, folder: folder ?? self.folder.path("identity"),
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, at: moment ?? now)
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, at: moment ?? now, start)
   }
 
   private var join: String { JoinToken(authority: authority.digest, token: "sheaf_1").description }
@@ -38,47 +39,54 @@ import Testing
   /// Has a certificate for the join token in the folder.
   private func joined() throws -> FarmCredentials {
     let credentials = try credentials(join)
-    let key = try #require(try credentials.greeting(at: now).key)
-    try credentials.take(signed(key), for: key)
+    let key = try #require(try credentials.greeting(start).key)
+    try credentials.take(signed(key), for: key, start)
     return credentials
   }
 
   @Test func `a connection without TLS has the token alone`() throws {
-    let greeting = try credentials("secret").greeting(at: now)
+    let greeting = try credentials("secret").greeting(start)
     #expect(greeting.token == "secret" && greeting.trust == nil && greeting.key == nil)
     #expect(try FarmCredentials.empty().greeting().token == "")
   }
 
   @Test func `a worker that joins has the token, and asks for a certificate`() throws {
-    let pinned = try credentials(join).greeting(at: now)
+    let pinned = try credentials(join).greeting(start)
     #expect(pinned.token == "sheaf_1" && pinned.trust?.authorities == .digest(authority.digest))
     #expect(pinned.key != nil && !pinned.hasCertificate)
-    let trusted = try credentials("secret", .file(folder.path("ca/authority.pem"))).greeting(at: now)
+    let trusted = try credentials("secret", .file(folder.path("ca/authority.pem"))).greeting(start)
     #expect(trusted.token == "secret" && trusted.key != nil && !trusted.hasCertificate)
     // Who names a file means it.
-    let both = try credentials(join, .file(folder.path("ca/authority.pem"))).greeting(at: now)
+    let both = try credentials(join, .file(folder.path("ca/authority.pem"))).greeting(start)
     #expect(both.trust?.authorities == .file(folder.path("ca/authority.pem")))
     #expect(throws: TLSError.self) { try credentials(join, .file("/nowhere")) }
   }
 
   @Test func `a certificate is kept, and used after the next start without a token`() throws {
     let first = try joined()
-    let greeting = try first.greeting(at: now)
+    let greeting = try first.greeting(start)
     #expect(greeting.hasCertificate && greeting.token == "" && greeting.key == nil)
-    #expect(try first.greeting(renewing: true, at: now).key != nil)
-    let renewal = try #require(first.renewal(at: now + 1000))
+    #expect(try first.greeting(renewing: true, start).key != nil)
+    let renewal = try #require(first.renewal(start + .seconds(1000)))
     #expect(renewal.wait == .seconds(1400) && renewal.left == .seconds(2600))
-    #expect(first.renewal(at: now + 2400)?.wait == .zero && first.renewal(at: now + 3600) == nil)
+    #expect(first.renewal(start + .seconds(2400))?.wait == .zero && first.renewal(start + .seconds(3600)) == nil)
+    #expect(try first.greeting(start + .seconds(3599)).hasCertificate)
+    #expect(try !first.greeting(start + .seconds(3600)).hasCertificate)
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path("identity"))
     try #require(files.count == 1)
     let attributes = try FileManager.default.attributesOfItem(atPath: folder.path("identity/\(files[0])"))
     #expect(attributes[.posixPermissions] as? Int == 0o600)
     for token in [join, ""] {
-      let next = try credentials(token, at: now + 3599).greeting(at: now + 3599)
-      #expect(next.hasCertificate && next.token == "", "'\(token)'")
+      let next = try credentials(token, at: now + 2700)
+      let greeting = try next.greeting(start)
+      #expect(greeting.hasCertificate && greeting.token == "", "'\(token)'")
+      let left = try #require(next.renewal(start))
+      #expect(left.wait == .zero && left.left == .seconds(900))
+      // A clock that is behind makes it no longer.
+      #expect(try credentials(token, at: now - 90_000).renewal(start)?.left == .seconds(3600))
     }
     // Without a token the farm is the certificate's.
-    #expect(try credentials("").greeting(at: now).trust?.authorities == .text(authority.certificate))
+    #expect(try credentials("").greeting(start).trust?.authorities == .text(authority.certificate))
   }
 
   @Test func `a certificate is not used for another token, farm, name or time, or if it is damaged`() throws {
@@ -89,11 +97,11 @@ import Testing
       JoinToken(authority: authority.digest, token: "sheaf_2").description,
       JoinToken(authority: other.digest, token: "sheaf_1").description,
     ] {
-      let greeting = try credentials(token).greeting(at: now)
+      let greeting = try credentials(token).greeting(start)
       #expect(!greeting.hasCertificate && greeting.key != nil && !greeting.token.isEmpty, "\(token)")
     }
-    #expect(try credentials(join, name: "alder").greeting(at: now).hasCertificate == false)
-    #expect(try credentials(join, at: now + 3600).greeting(at: now + 3600).hasCertificate == false)
+    #expect(try credentials(join, name: "alder").greeting(start).hasCertificate == false)
+    #expect(try credentials(join, at: now + 3600).greeting(start).hasCertificate == false)
     for (name, moment) in [("alder", now), ("birch", now + 3600)] {
       let error = #expect(throws: TLSError.self) { try credentials("", name: name, at: moment) }
       #expect(error?.message.contains("join token") == true)
@@ -103,28 +111,52 @@ import Testing
     let whole = try Data(contentsOf: URL(fileURLWithPath: file))
     for count in [0, 10, whole.count / 3, whole.count - 40] {
       try whole.prefix(count).write(to: URL(fileURLWithPath: file))
-      #expect(try credentials(join).greeting(at: now).hasCertificate == false, "\(count) bytes")
+      #expect(try credentials(join).greeting(start).hasCertificate == false, "\(count) bytes")
       #expect(throws: TLSError.self) { try credentials("") }
     }
   }
 
-  @Test func `a certificate that the farm does not take is not shown again, and the token is`() throws {
+  @Test func `where a certificate is not taken the token is shown, and a renewed one keeps its token`() throws {
     let credentials = try joined()
-    #expect(credentials.refuse())
-    let greeting = try credentials.greeting(at: now)
-    #expect(!greeting.hasCertificate && greeting.token == "sheaf_1" && credentials.renewal(at: now) == nil)
-    let key = try #require(greeting.key)
-    try credentials.take(signed(key), for: key)
-    #expect(try credentials.greeting(at: now).hasCertificate)
-    // Who has no token has nothing else to show.
+    let greeting = try credentials.greeting(showingCertificate: false, start)
+    #expect(!greeting.hasCertificate && greeting.token == "sheaf_1" && greeting.key != nil)
+    #expect(try credentials.greeting(start).hasCertificate && credentials.hasToken && !credentials.hasNewCertificate)
+    // Without the token the worker is started again, renews, and is then given the token again.
     let tokenless = try self.credentials("")
-    #expect(!tokenless.refuse())
-    #expect(try tokenless.greeting(at: now).hasCertificate)
+    let key = try #require(try tokenless.greeting(renewing: true, start).key)
+    try tokenless.take(signed(key), for: key, renewed: true, start)
+    #expect(tokenless.hasNewCertificate && !tokenless.hasToken)
+    #expect(try tokenless.greeting(start).hasCertificate && !tokenless.hasNewCertificate)
+    #expect(try self.credentials(join).greeting(start).hasCertificate)
+  }
+
+  @Test func `a certificate counts from when it came, whatever the clock says`() throws {
+    let credentials = try credentials(join)
+    let key = try #require(try credentials.greeting(start).key)
+    // Signed by a farm whose clock is a day behind, and by one whose clock is a day ahead.
+    for skew in [-86_400, 86_400] {
+      let chain = try authority.worker(
+        .init(token: "tok_1", name: "birch"), request: key.request, lifetime: 3600, at: now + skew)
+      try credentials.take(chain, for: key, start)
+      let renewal = try #require(credentials.renewal(start))
+      #expect(renewal.wait == .seconds(2400) && renewal.left == .seconds(3600), "\(skew)")
+    }
+  }
+
+  @Test(arguments: ["\"", " ", "\u{feff}", "SHEAFJOIN"])
+  func `a damaged join token is not taken for a plain one`(what: String) throws {
+    let damaged = [what + join, join.replacingOccurrences(of: "sheafjoin", with: what), String(join.dropFirst(3))]
+    for text in what == "SHEAFJOIN" ? [damaged[1]] : [damaged[0]] {
+      let error = #expect(throws: TLSError.self, "\(text)") { try credentials(text) }
+      #expect(error?.message.contains("join token is damaged") == true)
+    }
+    let short = join.replacingOccurrences(of: authority.digest, with: String(authority.digest.dropLast()))
+    #expect(throws: TLSError.self) { try credentials(short) }
   }
 
   @Test func `what another authority or for another name has signed is not taken`() throws {
     let credentials = try credentials(join)
-    let key = try #require(try credentials.greeting(at: now).key)
+    let key = try #require(try credentials.greeting(start).key)
     try CertificateAuthority.create(in: folder.path("other"), name: "farm")
     let other = try CertificateAuthority(folder: folder.path("other"))
     let foreign = try other.worker(.init(token: "tok_1", name: "birch"), request: key.request, lifetime: 3600, at: now)
@@ -132,14 +164,14 @@ import Testing
     #expect(throws: TLSError.self) { try credentials.take(signed(key, name: "alder"), for: key) }
     #expect(throws: TLSError.self) { try credentials.take(signed(RequestedKey()), for: key) }
     #expect(throws: TLSError.self) { try credentials.take("", for: key) }
-    #expect(try credentials.greeting(at: now).hasCertificate == false)
+    #expect(try credentials.greeting(start).hasCertificate == false)
   }
 
   @Test func `a folder that cannot be written does not keep a worker from its work`() throws {
     let credentials = try credentials(join, in: "/proc/nowhere")
-    let key = try #require(try credentials.greeting(at: now).key)
+    let key = try #require(try credentials.greeting(start).key)
     try credentials.take(signed(key), for: key)
-    #expect(try credentials.greeting(at: now).hasCertificate)
+    #expect(try credentials.greeting(start).hasCertificate)
   }
 }
 

@@ -49,8 +49,9 @@ final class Audit: Sendable {
     }
   }
 
-  /// Records a download, unless the same was recorded a short time ago. One that cannot be recorded is refused.
-  func recordDownload(_ entry: AuditEntry) async throws(JobStoreError) {
+  /// Records a download, or a certificate for a worker, unless the same was recorded a short time ago. One that cannot be
+  /// recorded is refused.
+  func recordOnce(_ entry: AuditEntry) async throws(JobStoreError) {
     guard isOn, isNew(entry, for: Self.ofDownloads) else { return }
     do throws(JobStoreError) {
       try await record(entry)

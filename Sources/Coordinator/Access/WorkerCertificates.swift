@@ -32,7 +32,7 @@ struct WorkerCertificates: Sendable {
     presenting certificate: WorkerCertificate, as name: String, from address: String
   ) async throws(FarmError) -> Caller {
     let identity = certificate.identity
-    guard identity.name == name else {
+    guard identity.isOf(name) else {
       throw FarmError(.forbidden, "the certificate is that of the worker \(identity.name), not of \(name)")
     }
     if identity.token == ownMark { return Caller(role: .worker, address: address) }

@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { askNumber, confirmAction, showFailure, showToken } from "./dialogs.js";
 import { element, setHidden, setText } from "./dom.js";
-import { count, exactTime, localTime } from "./format.js";
+import { bytes, count, exactTime, localTime } from "./format.js";
 
 const roles = [
   ["submitter", "Submitter: its owner’s jobs"], ["viewer", "Viewer: sees everything"],
@@ -178,6 +178,7 @@ function ownerRow(owner, changed) {
   return element("tr", {}, element("th", { scope: "row", text: title }), element("td.number", { text: String(owner.weight) }),
     element("td.number", { text: count(owner.running) }), element("td.number", { text: limit(owner.mostRunning) }),
     element("td.number", { text: count(owner.jobs) }), element("td.number", { text: limit(owner.mostJobs) }),
+    element("td.number", { text: owner.mostBytes === undefined ? "any" : bytes(owner.mostBytes) }),
     element("td", {}, change));
 }
 

@@ -114,12 +114,13 @@ struct AccessRoutes: Sendable {
 }
 
 private struct OwnerBody: RequestBody {
-  static let keys = ["owner", "weight", "mostRunning", "mostJobs"]
+  static let keys = ["owner", "weight", "mostRunning", "mostJobs", "mostBytes"]
 
   var owner: String
   var weight: Double?
   var mostRunning: Int64?
   var mostJobs: Int64?
+  var mostBytes: Int64?
 
   var request: OwnerRequest {
     var request = OwnerRequest()

@@ -1,3 +1,4 @@
+import Digest
 package import FarmModel
 
 // What holds jobs up, and who goes first. `JobSteering` specifies each operation.
@@ -7,6 +8,7 @@ struct OwnerRecord: Sendable {
   var weight = 1.0
   var mostRunning: Int64?
   var mostOpen: Int64?
+  var mostStored: Int64?
 }
 
 extension JobRecord {
@@ -92,6 +94,7 @@ extension FarmState {
       let record = ownerRecords[name] ?? OwnerRecord(owner: name)
       return Owner(
         owner: name, weight: record.weight, mostRunning: record.mostRunning, mostOpen: record.mostOpen,
+        mostStored: record.mostStored,
         running: Int64(runningTasks(of: name)), open: openJobs(of: name))
     }
   }
@@ -107,8 +110,20 @@ extension FarmState {
     if let weight = change.weight { record.weight = weight }
     if let most = change.mostRunning { record.mostRunning = most.number }
     if let most = change.mostOpen { record.mostOpen = most.number }
+    if let most = change.mostStored { record.mostStored = most.number }
     ownerRecords[owner] = record
     changeCount += 1
+  }
+
+  package func storage(of owner: String?) -> OwnerStorage? {
+    let owner = owner ?? ""
+    guard let most = ownerRecords[owner]?.mostStored else { return nil }
+    var contents: [SHA256Digest: Content] = [:]
+    for record in jobs where !record.isDeleted && record.owner == owner {
+      let named = record.tasks.flatMap { $0.task.inputs + [$0.task.result].compactMap(\.self) }
+      for content in named + [record.job.output].compactMap(\.self) { contents[content.digest] = content }
+    }
+    return OwnerStorage(most: most, contents: contents.values.sorted { $0.digest.hex < $1.digest.hex })
   }
 
   /// How many of its tasks run. Backup leases are not counted.

@@ -263,6 +263,10 @@ extension MemoryJobStore {
     try run { (state, now) in state.setPriority(of: job, to: priority, now: now) }
   }
 
+  package func storage(of owner: String?) throws(JobStoreError) -> OwnerStorage? {
+    try run { (state, _) in state.storage(of: owner) }
+  }
+
   package func owners() throws(JobStoreError) -> [Owner] {
     try run { (state, _) in state.owners() }
   }

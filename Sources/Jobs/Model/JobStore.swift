@@ -280,7 +280,7 @@ package struct JobStoreError: Error, Sendable, Equatable, CustomStringConvertibl
     case schemaTooNew
     /// The database's schema does not match its recorded version.
     case schemaChanged
-    /// The owner has as many jobs as it may have.
+    /// The owner has as many jobs, or as many bytes, as it may have.
     case full
     /// There is a job of this id already.
     case duplicateJob

@@ -1,3 +1,4 @@
+package import Digest
 package import FarmModel
 
 /// An owner of jobs, as a farm serves it.
@@ -10,6 +11,8 @@ package struct Owner: Sendable, Hashable {
   package var mostRunning: Int64?
   /// How many of its jobs may not have ended. Nil: any number.
   package var mostOpen: Int64?
+  /// How many bytes of the content store its jobs may name. Nil: any number.
+  package var mostStored: Int64?
   /// How many of its tasks run.
   package var running: Int64
   /// How many of its jobs have not ended.
@@ -34,6 +37,7 @@ package struct OwnerChange: Sendable, Hashable {
   package var weight: Double?
   package var mostRunning: Most?
   package var mostOpen: Most?
+  package var mostStored: Most?
 
   package init() {}
 
@@ -44,9 +48,23 @@ package struct OwnerChange: Sendable, Hashable {
     guard weight.map({ $0 > 0 && $0.isFinite }) ?? true else {
       throw JobStoreError(.invalid, "an owner's weight is a finite number above 0")
     }
-    guard [mostRunning?.number, mostOpen?.number].allSatisfy({ $0 ?? 0 >= 0 }) else {
+    guard [mostRunning?.number, mostOpen?.number, mostStored?.number].allSatisfy({ $0 ?? 0 >= 0 }) else {
       throw JobStoreError(.invalid, "the numbers that an owner may have are at least 0")
     }
+  }
+}
+
+/// What an owner who may not store any number of bytes has stored.
+package struct OwnerStorage: Sendable, Hashable {
+  /// How many bytes it may have.
+  package var most: Int64
+  /// What its jobs name, each content once, in the order of their digests: inputs, results and films. It may be a file
+  /// of the media root, which takes no room in the content store.
+  package var contents: [Content]
+
+  package init(most: Int64, contents: [Content]) {
+    self.most = most
+    self.contents = contents
   }
 }
 
@@ -73,6 +91,10 @@ package protocol JobSteering: Sendable {
   ///
   /// - Returns: The job's state. Nil: there is no such job.
   func setPriority(of job: JobID, to priority: Int32) async throws(JobStoreError) -> JobState?
+
+  /// What an owner has stored. Nil: it may have any number of bytes.
+  /// - Parameter owner: Nil: nobody.
+  func storage(of owner: String?) async throws(JobStoreError) -> OwnerStorage?
 
   /// The owners that have jobs that have not ended, have had tasks, or for whom something is set; in their order as
   /// bytes.

@@ -1,3 +1,4 @@
+import Digest
 package import FarmModel
 
 // What holds jobs up, and who goes first.
@@ -48,8 +49,19 @@ extension PostgresJobStore {
       try connection.run(.owners).map { (fields) throws(JobStoreError) in
         Owner(
           owner: try fields.text(), weight: try fields.double(), mostRunning: try fields.optionalLong(),
-          mostOpen: try fields.optionalLong(), running: try fields.long(), open: try fields.long())
+          mostOpen: try fields.optionalLong(), mostStored: try fields.optionalLong(), running: try fields.long(), open: try fields.long())
       }
+    }
+  }
+
+  package func storage(of owner: String?) async throws(JobStoreError) -> OwnerStorage? {
+    let owner = Parameter.text(owner ?? "")
+    return try await bulk.perform { (connection) throws(JobStoreError) -> OwnerStorage? in
+      guard var limit = try connection.run(.mostStored, [owner]).first else { return nil }
+      let contents = try connection.run(.storedContents, [owner]).map { (fields) throws(JobStoreError) in
+        Content(digest: try fields.digest(), size: try fields.long())
+      }
+      return OwnerStorage(most: try limit.long(), contents: contents)
     }
   }
 
@@ -58,6 +70,7 @@ extension PostgresJobStore {
     let values: [Parameter] = [
       .text(owner), .double(change.weight ?? 1), .flag(change.weight != nil), .long(change.mostRunning?.number),
       .flag(change.mostRunning != nil), .long(change.mostOpen?.number), .flag(change.mostOpen != nil),
+      .long(change.mostStored?.number), .flag(change.mostStored != nil),
     ]
     try await results.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
@@ -123,6 +136,26 @@ extension Statement {
     UPDATE sheaf.job SET priority = $2 WHERE number = $1 AND priority <> $2 RETURNING number
     """)
 
+  fileprivate static let mostStored = Statement(
+    "most-stored", "SELECT most_stored FROM sheaf.owner WHERE owner = $1 AND most_stored IS NOT NULL")
+
+  fileprivate static let storedContents = Statement(
+    "stored-contents",
+    """
+    WITH named AS MATERIALIZED (
+      SELECT number, output_digest, output_size FROM sheaf.job WHERE purpose = 'render' AND coalesce(owner, '') = $1
+    ), content AS (
+      SELECT output_digest AS digest, output_size AS size FROM named WHERE output_digest IS NOT NULL
+      UNION ALL
+      SELECT result_digest, result_size FROM named JOIN sheaf.task ON task.job = named.number
+      WHERE result_digest IS NOT NULL
+      UNION ALL
+      SELECT input.digest, input.size FROM named JOIN sheaf.task ON task.job = named.number,
+        unnest(input_digests, input_sizes) AS input (digest, size)
+    )
+    SELECT digest, max(size) FROM content GROUP BY digest ORDER BY digest COLLATE "C"
+    """)
+
   fileprivate static let owners = Statement(
     "owners",
     """
@@ -131,7 +164,7 @@ extension Statement {
       UNION SELECT owner FROM sheaf.owner_share WHERE owner <> ' '
       UNION SELECT coalesce(owner, '') FROM sheaf.job WHERE \(hasNotEnded) AND purpose = 'render'
     )
-    SELECT named.owner, coalesce(weight, 1), most_running, most_open,
+    SELECT named.owner, coalesce(weight, 1), most_running, most_open, most_stored,
       (SELECT count(*) FROM sheaf.lease JOIN sheaf.job ON job.number = lease.job
         WHERE NOT lease.is_backup AND \(owner(of: "job")) = named.owner),
       (SELECT count(*) FROM sheaf.job
@@ -142,10 +175,11 @@ extension Statement {
   fileprivate static let changeOwner = Statement(
     "change-owner",
     """
-    INSERT INTO sheaf.owner (owner, weight, most_running, most_open) VALUES ($1, $2, $4, $6)
+    INSERT INTO sheaf.owner (owner, weight, most_running, most_open, most_stored) VALUES ($1, $2, $4, $6, $8)
     ON CONFLICT (owner) DO UPDATE SET weight = CASE WHEN $3 THEN $2 ELSE owner.weight END,
       most_running = CASE WHEN $5 THEN $4 ELSE owner.most_running END,
-      most_open = CASE WHEN $7 THEN $6 ELSE owner.most_open END
+      most_open = CASE WHEN $7 THEN $6 ELSE owner.most_open END,
+      most_stored = CASE WHEN $9 THEN $8 ELSE owner.most_stored END
     """)
 
   fileprivate static let lockLimit = Statement(

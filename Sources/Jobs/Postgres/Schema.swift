@@ -17,6 +17,7 @@ enum Schema {
     Migration(version: 6, name: "0006_scheduling", script: PackageResources._006_scheduling_sql),
     Migration(version: 7, name: "0007_standing", script: PackageResources._007_standing_sql),
     Migration(version: 8, name: "0008_pools", script: PackageResources._008_pools_sql),
+    Migration(version: 9, name: "0009_stored", script: PackageResources._009_stored_sql),
   ]
 
   /// Applies the missing migrations, as one transaction under a lock: of the coordinators that start at once, one does

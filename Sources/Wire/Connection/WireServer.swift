@@ -141,18 +141,22 @@ package struct WireServer: Sendable {
         } catch let error as WireError where error.code == .closed {
           throw error
         } catch let error as TLSError where isSilent {
-          refusals.refused("TLS handshakes that failed", address)
+          guard error.code == .untrusted else {
+            refusals.refused("TLS handshakes that failed", address)
+            throw error
+          }
+          refusals.refused("a peer's certificate is refused: \(error)", address)
           // So that the peer reads why: what it has sent meanwhile would break the connection before that.
-          if error.code == .untrusted { try await Task.sleep(for: WireProtocol.refusalDelay) }
+          try await Task.sleep(for: WireProtocol.refusalDelay)
           throw error
         } catch let error as WireError {
           logger.debug("connection refused", metadata: ["peer": "\(connection.peer)", "reason": "\(error.message)"])
           if error.code == .refused(.token) {
-            refusals.refused(error.message, accepted.address)
+            refusals.refused(error.message, address)
             // Whoever guesses has few guesses, and is among those who have not said who they are.
             try await Task.sleep(for: WireProtocol.refusalDelay)
           } else if error.code == .timeout, isSilent {
-            refusals.refused("connections without a hello", accepted.address)
+            refusals.refused("connections without a hello", address)
           }
           await connection.refuse(error.refusalCode, error.message)
         }

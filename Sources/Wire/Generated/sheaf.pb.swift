@@ -2665,6 +2665,15 @@ package nonisolated struct Sheaf_ChangeOwner: Sendable {
   /// Clears the value of `mostOpen`. Subsequent reads from it will return its default value.
   package mutating func clearMostOpen() {self._mostOpen = nil}
 
+  package var mostStored: Int64 {
+    get {_mostStored ?? 0}
+    set {_mostStored = newValue}
+  }
+  /// Returns true if `mostStored` has been explicitly set.
+  package var hasMostStored: Bool {self._mostStored != nil}
+  /// Clears the value of `mostStored`. Subsequent reads from it will return its default value.
+  package mutating func clearMostStored() {self._mostStored = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2672,6 +2681,7 @@ package nonisolated struct Sheaf_ChangeOwner: Sendable {
   fileprivate var _weight: Double? = nil
   fileprivate var _mostRunning: Int64? = nil
   fileprivate var _mostOpen: Int64? = nil
+  fileprivate var _mostStored: Int64? = nil
 }
 
 package nonisolated struct Sheaf_OwnersReply: Sendable {
@@ -6931,7 +6941,7 @@ nonisolated extension Sheaf_OwnersQuery: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_ChangeOwner: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ChangeOwner"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}owner\0\u{1}weight\0\u{3}most_running\0\u{3}most_open\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}owner\0\u{1}weight\0\u{3}most_running\0\u{3}most_open\0\u{3}most_stored\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -6943,6 +6953,7 @@ nonisolated extension Sheaf_ChangeOwner: SwiftProtobuf.Message, SwiftProtobuf._M
       case 2: try { try decoder.decodeSingularDoubleField(value: &self._weight) }()
       case 3: try { try decoder.decodeSingularInt64Field(value: &self._mostRunning) }()
       case 4: try { try decoder.decodeSingularInt64Field(value: &self._mostOpen) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self._mostStored) }()
       default: break
       }
     }
@@ -6965,6 +6976,9 @@ nonisolated extension Sheaf_ChangeOwner: SwiftProtobuf.Message, SwiftProtobuf._M
     try { if let v = self._mostOpen {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
     } }()
+    try { if let v = self._mostStored {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 5)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -6973,6 +6987,7 @@ nonisolated extension Sheaf_ChangeOwner: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs._weight != rhs._weight {return false}
     if lhs._mostRunning != rhs._mostRunning {return false}
     if lhs._mostOpen != rhs._mostOpen {return false}
+    if lhs._mostStored != rhs._mostStored {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

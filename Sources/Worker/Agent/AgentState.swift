@@ -58,6 +58,10 @@ struct AgentState: Sendable {
   /// Why no task is taken for now.
   private var paused: String?
   private var idleness: Idleness
+  /// When the connection was lost. Nil: there is one, or there was none.
+  private var lostConnection: Duration?
+  /// The longest time without a connection in which no work is expected to have come.
+  private static let shortLoss = Duration.seconds(10)
 
   init(_ settings: Settings) {
     self.settings = settings
@@ -106,10 +110,17 @@ struct AgentState: Sendable {
       hangLimit = hang ?? settings.hangLimit
       connection = Connection(
         heartbeat: heartbeat, lease: lease, lastHeartbeat: now, lastHeard: now, advertisedSlots: 0)
-      idleness.connect(at: now)
+      // A connection that is made anew, such as with a new certificate, brings no tasks.
+      if let lost = lostConnection, now - lost < Self.shortLoss {
+        idleness.allow(now - lost)
+      } else {
+        idleness.connect(at: now)
+      }
+      lostConnection = nil
       return self.heartbeat(at: now) + resume(at: now)
     case .disconnected:
       connection = nil
+      lostConnection = now
       return []
     case .heard(let time):
       if let connection { self.connection?.lastHeard = max(connection.lastHeard, time) }

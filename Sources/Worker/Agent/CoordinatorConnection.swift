@@ -88,8 +88,13 @@ struct CoordinatorConnector: Sendable {
     var failures = 0
     var hello = hello
     var round = AddressRound(count: addresses.count)
+    // Where the certificate was refused, and why: the token is tried there. It may be that of another farm, or be
+    // refused by one coordinator alone.
+    var refused: [Int: WireError] = [:]
+    var joins = 0
     while !Task.isCancelled {
-      let address = addresses[round.place]
+      let place = round.place
+      let address = addresses[place]
       hello.session += 1
       let wasConnected = Atomic(false)
       let hasJoined = Atomic(false)
@@ -97,7 +102,10 @@ struct CoordinatorConnector: Sendable {
       var reason = WireError(.closed, "the coordinator closed the connection")
       do {
         let timeout = longestConnecting ?? (holdsLeases() ? Backoff.longestWithLeases : Backoff.longest)
-        let greeting = try await BlockingWork.run { [credentials] in try credentials.greeting() }
+        let shows = refused[place] == nil
+        let greeting = try await BlockingWork.run { [credentials] in
+          try credentials.greeting(showingCertificate: shows)
+        }
         presentsCertificate = greeting.hasCertificate
         let sent = hello.with(greeting)
         try await WireClient.withConnection(to: address, trusting: greeting.trust, hello: sent, timeout: timeout) {
@@ -121,21 +129,32 @@ struct CoordinatorConnector: Sendable {
       }
       if hasJoined.load(ordering: .acquiring) {
         logger.notice("joined", metadata: ["coordinator": "\(address)"])
+        refused = [:]
+        joins += 1
+        // One that asks for a certificate again and again is not asked all the time.
+        if joins > 1 {
+          do { try await Task.sleep(for: backoff.wait(jitter: .random(in: 0...1))) } catch { break }
+        }
         continue
       }
-      // The certificate may be of a token that was revoked, or of an authority that the farm had once.
-      if presentsCertificate, reason.code == .ownCertificate || reason.code == .refused(.token), credentials.refuse() {
-        logger.warning("certificate refused; this worker joins again", metadata: ["reason": "\(reason)"])
+      if presentsCertificate, reason.code == .ownCertificate || reason.code == .refused(.token) {
+        logger.warning(
+          "certificate refused", metadata: ["coordinator": "\(address)", "reason": "\(reason)"])
         if wasConnected.load(ordering: .acquiring) { onEvent(.disconnected) }
-        // Coordinators that refuse what they have signed are not asked all the time.
+        refused[place] = reason
         do { try await Task.sleep(for: backoff.wait(jitter: .random(in: 0...1))) } catch { break }
         continue
       }
+      if let first = refused[place], !credentials.hasToken, reason.isPermanent { reason = first }
       let isNew = wasConnected.load(ordering: .acquiring)
       if isNew {
         onEvent(.disconnected)
         backoff.reset()
-        failures = 0
+        (failures, joins) = (0, 0)
+        if credentials.hasNewCertificate {
+          logger.info("connecting with the new certificate")
+          continue
+        }
       }
       let step = round.next(afterLoss: isNew, isPermanent: reason.isPermanent)
       failures += 1
@@ -179,7 +198,9 @@ extension CoordinatorConnector {
   /// Takes the certificate that was asked for. Returns whether there is one.
   private func take(_ welcome: Sheaf_Welcome, for greeting: FarmCredentials.Greeting) async throws -> Bool {
     guard let key = greeting.key, !welcome.certificate.isEmpty else { return false }
-    try await BlockingWork.run { [credentials] in try credentials.take(welcome.certificate, for: key) }
+    try await BlockingWork.run { [credentials] in
+      try credentials.take(welcome.certificate, for: key, renewed: greeting.hasCertificate)
+    }
     return true
   }
 }

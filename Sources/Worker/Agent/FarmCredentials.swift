@@ -8,6 +8,9 @@ import TLS
 /// How a worker shows a farm who it is, and whom of the farm it trusts: with a token; and at a farm with an authority
 /// of its own with a certificate, for which it asks with the token, and which it keeps in a file and renews.
 ///
+/// How long a certificate is valid counts from when the worker got it, because its clock may not be that of the farm.
+/// Only after a start does the clock decide whether the one that was kept is tried.
+///
 /// Its methods block for a moment, for a file of a few hundred bytes.
 final class FarmCredentials: Sendable {
   /// What a connection is made with.
@@ -22,19 +25,30 @@ final class FarmCredentials: Sendable {
   }
 
   private struct State {
-    var certificate: ClientCertificate?
-    /// Whether the farm does not take it any more.
-    var isRefused = false
+    var certificate: ClientCertificate
+    /// When it is to be renewed, and when it is over.
+    var renewal: ContinuousClock.Instant
+    var end: ContinuousClock.Instant
+    /// Above the certificate in its file.
+    var firstLine: String
+    /// Whether the connection that is open was made with the one before.
+    var isNew = false
   }
 
   /// The farm's, or a join token's. Empty: there is none.
   private let token: String
+  /// The digest of the authority that a join token names.
+  private let farm: String?
   private let authorities: TLSTrust.Authorities?
   private let name: String
   /// Where the certificate and its key are kept. Nil: nowhere.
   private let file: String?
   private let logger: Logger
-  private let state: Mutex<State>
+  /// Nil: there is no certificate.
+  private let state: Mutex<State?>
+
+  /// A certificate is not renewed sooner than this after it was signed.
+  private static let shortestRenewal = Duration.seconds(5)
 
   /// - Parameters:
   ///   - token: The farm's, or a join token. Empty: there is none.
@@ -42,101 +56,147 @@ final class FarmCredentials: Sendable {
   ///     the folder; if there is neither, the connection is plain.
   ///   - name: The worker's. A certificate of another name is not used.
   ///   - folder: Where the certificate is kept, and is looked for now. Nil: nowhere.
-  /// Throws if a file cannot be used, or there is nothing but a folder without a certificate.
+  /// Throws if a file or a join token cannot be used, or there is nothing but a folder without a certificate.
   init(
     token: String, authorities: TLSTrust.Authorities?, name: String, folder: String? = nil, logger: Logger,
-    at moment: Int = time(nil)
+    at moment: Int = time(nil), _ now: ContinuousClock.Instant = .now
   ) throws(TLSError) {
-    let join = JoinToken(token)
+    let join = try JoinToken.reading(token)
     self.token = join?.token ?? token
+    farm = join?.authority
     self.name = name
     self.logger = logger
     file = folder.map { "\($0)/\(Self.fileName(name))" }
-    let kept = file.flatMap { try? OpenFile.contents(of: $0, limit: 1 << 16) }.map {
-      String(decoding: $0, as: UTF8.self)
-    }
-    var certificate: ClientCertificate?
-    if let kept, let found = try? ClientCertificate(chain: kept, key: kept) {
-      let isForToken = token.isEmpty || kept.hasPrefix(Self.firstLine(self.token))
-      let isOfFarm = join.map { $0.authority == found.authorityDigest } ?? true
-      if isForToken, isOfFarm, found.identity.name == name, found.expires > moment { certificate = found }
+    let kept = try file.flatMap { (path) throws(TLSError) in try Self.kept(path) }
+    var found: State?
+    if let kept, let certificate = try? ClientCertificate(chain: kept, key: kept) {
+      let line = String(kept.prefix { $0 != "\n" })
+      let isForToken = token.isEmpty || line == Self.firstLine(self.token)
+      let isOfFarm = farm.map { $0 == certificate.authorityDigest } ?? true
+      if isForToken, isOfFarm, certificate.identity.isOf(name), certificate.expires > moment {
+        found = Self.state(certificate, line, left: certificate.expires - moment, now)
+      }
     }
     // A token of a farm without TLS stays one, whatever another farm has given this worker.
     self.authorities =
-      authorities ?? join.map { .digest($0.authority) }
-      ?? (token.isEmpty ? certificate.map { .text($0.authority) } : nil)
-    state = Mutex(State(certificate: certificate))
-    if let folder, certificate == nil, token.isEmpty, authorities == nil {
+      authorities ?? farm.map { .digest($0) }
+      ?? (token.isEmpty ? found.map { .text($0.certificate.authority) } : nil)
+    state = Mutex(found)
+    if let folder, found == nil, token.isEmpty, authorities == nil {
       throw TLSError(
-        .file,
-        kept == nil
+        .file, kept == nil
           ? "the worker \(name) has no certificate in \(folder): give it a join token"
           : "the worker's certificate in \(folder) has expired or cannot be used: give it a join token")
     }
     // A file of authorities that cannot be used is reported now.
-    _ = try greeting(at: moment)
+    _ = try greeting(now)
+  }
+
+  /// - Parameter left: Until its end, in seconds.
+  private static func state(
+    _ certificate: ClientCertificate, _ firstLine: String, left: Int, _ now: ContinuousClock.Instant
+  ) -> State {
+    // This machine's clock may be behind, too.
+    let left = min(left, certificate.lifetime)
+    let renewal = Duration.seconds(left) - .seconds(certificate.lifetime) / 3
+    return State(
+      certificate: certificate, renewal: now + (left < certificate.lifetime ? renewal : max(renewal, shortestRenewal)),
+      end: now + .seconds(left), firstLine: firstLine)
   }
 
   /// What the next connection is made with.
-  /// - Parameter isRenewing: Whether it is made for a new certificate alone.
-  func greeting(renewing isRenewing: Bool = false, at moment: Int = time(nil)) throws(TLSError) -> Greeting {
+  /// - Parameters:
+  ///   - isRenewing: Whether it is made for a new certificate alone.
+  ///   - showsCertificate: Whether the certificate is shown, if there is one, and not the token.
+  func greeting(
+    renewing isRenewing: Bool = false, showingCertificate showsCertificate: Bool = true,
+    _ now: ContinuousClock.Instant = .now
+  ) throws(TLSError) -> Greeting {
     guard let authorities else { return Greeting(trust: nil, token: token) }
-    let certificate = state.withLock { $0.isRefused ? nil : $0.certificate }
-    guard let certificate, certificate.expires > moment else {
+    let valid = state.withLock { state in
+      state?.isNew = false
+      return state.flatMap { $0.end > now ? $0.certificate : nil }
+    }
+    guard let valid, showsCertificate else {
       return Greeting(trust: try TLSTrust(authorities), token: token, key: try RequestedKey())
     }
     return Greeting(
-      trust: try TLSTrust(authorities, presenting: certificate), token: "",
-      key: isRenewing ? try RequestedKey() : nil, hasCertificate: true)
+      trust: try TLSTrust(authorities, presenting: valid), token: "", key: isRenewing ? try RequestedKey() : nil,
+      hasCertificate: true)
   }
 
   /// Takes the certificate that the farm has signed for a key, and keeps it.
-  /// - Parameter chain: In PEM, with that of the authority.
-  func take(_ chain: String, for key: RequestedKey) throws(TLSError) {
+  /// - Parameters:
+  ///   - chain: In PEM, with that of the authority.
+  ///   - isRenewed: Whether it was asked for with the one before.
+  func take(
+    _ chain: String, for key: RequestedKey, renewed isRenewed: Bool = false, _ now: ContinuousClock.Instant = .now
+  ) throws(TLSError) {
     let certificate = try ClientCertificate(chain: chain, key: key.key)
-    if case .digest(let digest) = authorities, digest != certificate.authorityDigest {
+    guard farm.map({ $0 == certificate.authorityDigest }) ?? true else {
       throw TLSError(.untrusted, "the farm's certificate for this worker is of another authority")
     }
-    guard certificate.identity.name == name else {
+    guard certificate.identity.isOf(name) else {
       throw TLSError(.untrusted, "the farm's certificate for this worker is for the name \(certificate.identity.name)")
     }
-    state.withLock { $0 = State(certificate: certificate) }
+    let line = state.withLock { state in
+      let line = isRenewed ? state?.firstLine ?? Self.firstLine(token) : Self.firstLine(token)
+      state = Self.state(certificate, line, left: certificate.lifetime, now)
+      state?.isNew = isRenewed
+      return line
+    }
     guard let file else { return }
+    // Of this process, so that one that was killed leaves one file, which the next one of its number replaces.
+    let new = "\(file).\(getpid())"
     do {
       try Directories.make(Directories.parent(of: file), permissions: 0o700)
-      let new = "\(file).\(String(UInt64.random(in: .min ... .max), radix: 36))"
+      unlink(new)
       let output = try OpenFile.open(new, O_WRONLY | O_CREAT | O_EXCL, permissions: 0o600)
-      try output.write(Array((Self.firstLine(token) + key.key + chain).utf8))
-      guard rename(new, file) == 0 else { throw SystemError(errno, "renaming \(new) to \(file)") }
+      try output.write(Array("\(line)\n\(key.key)\(chain)".utf8))
+      guard fsync(output.descriptor) == 0, rename(new, file) == 0 else {
+        throw SystemError(errno, "renaming \(new) to \(file)")
+      }
     } catch {
+      unlink(new)
       logger.warning(
         "certificate not kept: after its next start this worker joins again", metadata: ["reason": "\(error)"])
     }
   }
 
-  /// The farm does not take the certificate: it is not shown again if there is a token with which to ask for another
-  /// one. Returns whether there is.
-  func refuse() -> Bool {
-    if token.isEmpty { return false }
-    state.withLock { $0.isRefused = true }
-    return true
-  }
+  /// Whether a renewed certificate waits for a connection that is made with it.
+  var hasNewCertificate: Bool { state.withLock { $0?.isNew ?? false } }
 
-  /// How long until the certificate is to be renewed, and until it expires. Nil: there is none to renew.
-  func renewal(at moment: Int = time(nil)) -> (wait: Duration, left: Duration)? {
+  /// Whether another certificate can be asked for with a token.
+  var hasToken: Bool { !token.isEmpty }
+
+  /// How long until the certificate is to be renewed, and until its end. Nil: there is none to renew.
+  func renewal(_ now: ContinuousClock.Instant = .now) -> (wait: Duration, left: Duration)? {
     state.withLock { state in
-      guard !state.isRefused, let certificate = state.certificate, certificate.expires > moment else { return nil }
-      return (.seconds(max(certificate.renewal - moment, 0)), .seconds(certificate.expires - moment))
+      guard let state, state.end > now else { return nil }
+      return (max(now.duration(to: state.renewal), .zero), now.duration(to: state.end))
     }
   }
 
   /// By which token the certificate was asked for, so that another token is not ignored.
   private static func firstLine(_ token: String) -> String {
-    "Joined with the token of SHA-256 \(SHA256Digest.of(Array(token.utf8)).hex)\n"
+    "Joined with the token of SHA-256 \(SHA256Digest.of(Array(token.utf8)).hex)"
   }
 
   /// Of a worker's certificate. Names may have any characters.
   private static func fileName(_ name: String) -> String {
     "worker-\(SHA256Digest.of(Array(name.utf8)).hex.prefix(12)).pem"
+  }
+
+  /// What a file has. Nil: there is none.
+  private static func kept(_ path: String) throws(TLSError) -> String? {
+    do throws(SystemError) {
+      // Without waiting for the writer of a pipe.
+      let file = try OpenFile.open(path, O_RDONLY | O_NONBLOCK)
+      guard try file.status().st_mode & S_IFMT == S_IFREG else { throw SystemError(EINVAL, "reading \(path)") }
+      return String(decoding: try file.read(at: 0, length: 1 << 16), as: UTF8.self)
+    } catch {
+      if error.code == ENOENT { return nil }
+      throw TLSError(.file, "the worker's certificate cannot be read: \(error)")
+    }
   }
 }
