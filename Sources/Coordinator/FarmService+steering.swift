@@ -36,12 +36,27 @@ extension FarmService {
   /// Gives a job another pool, or none.
   /// - Returns: As `pause`.
   package func setPool(of job: JobID, to pool: String?) async throws -> JobState? {
-    if let pool, !PoolName.isValid(pool) { throw FarmError(.invalid, "a job's pool is \(PoolName.rule)") }
-    if let own = caller.pool, pool == nil { throw refusal("the token is for the pool \"\(own)\" alone, not for none") }
-    let pool = try self.pool(asking: pool)
+    try check(pool: pool)
     return try await steer(job, .jobPoolChanged, pool ?? "none") { store in
       try await store.setPool(of: job, to: pool)
     }
+  }
+
+  /// Changes the priority and the pool of a job: both or, if the caller may not give it one of them, neither.
+  /// - Returns: As `pause`.
+  package func change(_ job: JobID, priority: Int32, pool: String?) async throws -> JobState? {
+    try check(priority: priority)
+    try check(pool: pool)
+    let state = try await setPool(of: job, to: pool)
+    guard let state, !state.hasEnded else { return state }
+    return try await setPriority(of: job, to: priority)
+  }
+
+  /// Throws unless the caller may move a job into a pool, or out of any.
+  private func check(pool: String?) throws(FarmError) {
+    if let pool, !PoolName.isValid(pool) { throw FarmError(.invalid, "a job's pool is \(PoolName.rule)") }
+    if let own = caller.pool, pool == nil { throw refusal("the token is for the pool \"\(own)\" alone, not for none") }
+    _ = try self.pool(asking: pool)
   }
 
   /// The pool of a job for which the caller asks for one, or for none. Throws `.forbidden` if it may not have it.

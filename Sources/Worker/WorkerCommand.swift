@@ -363,7 +363,9 @@ struct WorkerOptions: ParsableArguments {
 
   private func pools() throws(SettingError) -> [String] {
     let text = pool.isEmpty ? Setting.text(nil, "SHEAF_POOLS") ?? "" : pool.joined(separator: ",")
-    let names = text.split(separator: ",", omittingEmptySubsequences: true).map { $0.filter { $0 != " " } }
+    let names = text.split(separator: ",").map { name in
+      String(name.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
     if let problem = PoolName.problem(with: names) { throw SettingError("--pool: \(problem)") }
     return PoolName.sorted(names)
   }

@@ -104,6 +104,11 @@ import Wire
         #expect(refused?.code == .forbidden)
       }
       #expect(try await anna.setPool(of: job, to: "gpu") == .probing)
+      // Both or neither.
+      let both = await #expect(throws: FarmError.self) { _ = try await anna.change(job, priority: 1, pool: "night") }
+      let high = await #expect(throws: FarmError.self) { _ = try await anna.change(job, priority: 300, pool: "gpu") }
+      #expect(both?.code == .forbidden && high?.code == .forbidden)
+      #expect(try await anna.status(of: job)?.priority == 0)
       let eve = farm(coordinator, .operator, "eve")
       #expect(try await eve.setPool(of: job, to: "night") == .probing)
       var query = JobQuery()

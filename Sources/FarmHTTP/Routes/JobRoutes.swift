@@ -84,15 +84,16 @@ struct JobRoutes: Sendable {
   }
 
   private func change(_ job: JobID, _ change: JobChange, _ farm: FarmService) async throws {
-    guard change.priority != nil || change.pool != nil else {
-      throw ProblemDetails(.invalid, "give the job's new priority or pool")
-    }
-    // Before anything is changed.
     let priority = try change.priority.map { number throws(ProblemDetails) in try SubmissionBody.priority(number) }
-    if let pool = change.pool {
-      try Self.requireOpen(job, try await farm.setPool(of: job, to: pool.isEmpty ? nil : pool))
+    let pool = change.pool.flatMap { $0.isEmpty ? nil : $0 }
+    let state: JobState?
+    switch (priority, change.pool) {
+    case (let priority?, _?): state = try await farm.change(job, priority: priority, pool: pool)
+    case (let priority?, nil): state = try await farm.setPriority(of: job, to: priority)
+    case (nil, _?): state = try await farm.setPool(of: job, to: pool)
+    case (nil, nil): throw ProblemDetails(.invalid, "give the job's new priority or pool")
     }
-    if let priority { try Self.requireOpen(job, try await farm.setPriority(of: job, to: priority)) }
+    try Self.requireOpen(job, state)
   }
 
   /// - Parameter state: Of a job that was to be changed. Nil: there is none.
