@@ -364,7 +364,8 @@ let package = Package(
     .testTarget(
       name: "WorkerTests",
       dependencies: nio + [
-        "Worker", "FarmModel", "Wire", "Media", "Digest", "Runtime", "SystemSupport", "TestPrograms", logging, protobuf,
+        "Worker", "CompositionModel", "RenderTasks", "FarmModel", "Wire", "Media", "Digest", "Runtime", "SystemSupport",
+        "TestPrograms", logging, protobuf,
       ],
       swiftSettings: strict),
     // The examples of the library, each a package of its own as well.

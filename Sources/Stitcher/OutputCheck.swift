@@ -10,8 +10,8 @@ enum OutputCheck {
     var type: MediaType
     /// libavcodec's name of the codec.
     var codec: String
-    /// The number of stored packets.
-    var packetCount: Int
+    /// The number of stored packets. Nil: it is not known.
+    var packetCount: Int?
     /// In seconds.
     var start = 0.0
     /// In seconds.
@@ -21,7 +21,7 @@ enum OutputCheck {
     /// The duration of the longest packet, in seconds: what containers without edit lists may present more or less.
     var longestPacket: Double
 
-    init(type: MediaType, codec: String, packetCount: Int, end: Double, longestPacket: Double) {
+    init(type: MediaType, codec: String, packetCount: Int?, end: Double, longestPacket: Double) {
       (self.type, self.codec, self.packetCount) = (type, codec, packetCount)
       (self.end, latestEnd, self.longestPacket) = (end, end, longestPacket)
     }
@@ -112,8 +112,8 @@ enum OutputCheck {
     var differences: [String] = []
     // The index of a movie counts samples of PCM, not packets, and libavformat joins short frames of E-AC-3.
     let isCounted = !track.codec.hasPrefix("pcm_") && track.codec != "eac3"
-    if let count = found.packetCount, isCounted, count != track.packetCount {
-      differences.append("has \(count) packets, and not \(track.packetCount)")
+    if let count = found.packetCount, let planned = track.packetCount, isCounted, count != planned {
+      differences.append("has \(count) packets, and not \(planned)")
     }
     switch found.picture {
     case .missing?: differences.append("shows no picture")

@@ -37,8 +37,8 @@ package struct FilmComparison: Sendable, Hashable, Codable {
     package var first: Int64
     /// Its time in the film, in seconds.
     package var seconds: Double
-    /// The largest difference of two values: of pictures as a part of the whole range, of samples where full scale is 1.
-    /// Nil: it is not known, as where pictures have other sizes or are missing.
+    /// The largest difference of two values: of pictures as a part of the whole range, of samples where full scale is
+    /// 1. Nil: it is not known, as where pictures have other sizes or are missing.
     package var largest: Double?
     /// The number of the picture that differs most. Nil: there is none that can be compared.
     package var worst: Int64?

@@ -9,7 +9,8 @@ import Glibc
 import Runtime
 import SystemSupport
 
-/// Renders a document again on this machine, with nothing that was rendered before, and compares the result with a film.
+/// Renders a document again on this machine, with nothing that was rendered before, and compares the result with a
+/// film.
 package struct LocalVerification: Sendable {
   package enum Step: Sendable {
     case rendering(JobStatus)
@@ -47,7 +48,8 @@ package struct LocalVerification: Sendable {
     (self.folder, self.slots, self.worker) = (folder, slots, worker)
   }
 
-  /// Throws if the film cannot be read, with every problem of the document and its media, and why it cannot be rendered.
+  /// Throws if the film cannot be read, with every problem of the document and its media, and why it cannot be
+  /// rendered.
   package func run(_ report: @escaping @Sendable (Step) -> Void) async throws -> FilmVerification {
     let start = ContinuousClock.now
     let films = try await BlockingWork.run { try paths.map { path throws(CommandFailure) in try VerifiedFile(path) } }

@@ -3,8 +3,8 @@ import FoundationEssentials
 import Glibc
 import SystemSupport
 
-/// The folder of what a verification makes. It is removed with it; what a process that was killed has left is removed by
-/// the next one.
+/// The folder of what a verification makes. It is removed with it; what a process that was killed has left is removed
+/// by the next one.
 final class VerificationFolder: Sendable {
   private static let prefix = "verify-"
   private static let lockName = "lock"

@@ -15,7 +15,9 @@ package enum FilmComparer {
     var comparison = FilmComparison()
     // libavformat reads still pictures of this format alone.
     if request.container == .webp {
-      if other != nil { comparison.problem = "its bytes differ, and this build cannot decode animated WebP to compare the pictures" }
+      if other != nil {
+        comparison.problem = "its bytes differ, and this build cannot decode animated WebP to compare the pictures"
+      }
       return comparison
     }
     do throws(MediaError) {

@@ -58,6 +58,11 @@ struct FilmFacts {
     }
     stated["default"] = stream.pointee.disposition & AV_DISPOSITION_DEFAULT == 0 ? "no" : "yes"
     var shown: [String: String] = [:]
+    if type == .video {
+      // Many containers state it beside the codec.
+      let aspect = stream.pointee.sample_aspect_ratio
+      shown["shape of the pixels"] = aspect.num > 0 && aspect.den > 0 ? "\(aspect.num):\(aspect.den)" : "1:1"
+    }
     for (kind, title) in [
       (AV_PKT_DATA_DISPLAYMATRIX, "rotation"), (AV_PKT_DATA_MASTERING_DISPLAY_METADATA, "mastering display"),
       (AV_PKT_DATA_CONTENT_LIGHT_LEVEL, "light level"),

@@ -54,8 +54,8 @@ struct SampleComparison {
   /// Compares the next bytes of both, whose formats are the same.
   private mutating func compare(_ film: SampleStream, with other: SampleStream, _ count: Int) {
     guard let format = film.format else { return }
-    // Of a sample, or of a tick of the coarser clock.
-    let slack = max(film.tick, other.tick, 1 / Double(max(1, format.rate))) * 1.000_1
+    // Each is rounded to its own ticks, some up and some down.
+    let slack = film.tick + other.tick + 1 / Double(max(1, format.rate))
     if !hasWrongTime, (film.seconds - other.seconds).magnitude > slack {
       hasWrongTime = true
       faults.append(

@@ -14,8 +14,10 @@ actor RenderTaskExecutor {
     var process: TaskProcess?
     var inputs: [OpenedInput] = []
     var product: TaskProduct?
-    /// Whether the product is the job's, which no task reads.
-    var isFilm = false
+    /// The task whose product is the job's, which no task reads. Nil: another task reads the product.
+    var film: TaskGrant?
+    /// The film that was made, with the end of the process that made it, while another process checks it.
+    var unchecked: (product: TaskProduct, process: ProcessEnd?)?
     /// Opens the inputs, later uploads the result.
     var background: Task<Void, Never>?
     /// Wait until the inputs' digests are known.
@@ -82,7 +84,7 @@ actor RenderTaskExecutor {
     }
     Task { for await report in reports { await handle(report, of: id) } }
     let background = Task { await prepare(id, grant, process) }
-    runs[id] = Run(process: process, isFilm: grant.isFilm, background: background)
+    runs[id] = Run(process: process, film: grant.isFilm ? grant : nil, background: background)
   }
 
   /// Ends a run's process, or the check of its inputs after that.
@@ -100,7 +102,7 @@ actor RenderTaskExecutor {
     runs[id]?.background = Task {
       do {
         // The coordinator finds it there, and asks for no bytes.
-        if run.isFilm { await sharedStore?.add(product) }
+        if run.film != nil { await sharedStore?.add(product) }
         let sent = try await exchange.upload(product.file, product.content) { [post] in
           post(.uploading(id, bytes: $0))
         }
@@ -259,6 +261,7 @@ actor RenderTaskExecutor {
   private func conclude(_ id: RunID, _ end: TaskEnd) async {
     guard let run = runs[id] else { return }
     runs[id]?.process = nil
+    if let film = run.unchecked { return concludeCheck(id, of: film.product, film.process, end) }
     if let problem = run.problem, case .killed = end.outcome { return fail(id, problem, end) }
     switch end.outcome {
     case .killed: return post(.ended(id, .killed(end.process)))
@@ -274,9 +277,8 @@ actor RenderTaskExecutor {
     }
     switch end.outcome {
     case .made(let product):
-      runs[id]?.product = product
-      post(
-        .ended(id, .made(TaskResult(content: product.content, process: end.process, damage: product.damage))))
+      if let grant = run.film { return check(id, product, end.process, of: grant) }
+      finish(id, product, end.process)
     case .failed(var failure):
       if let piece = failure.refusedInput, run.inputs.indices.contains(piece) {
         failure.damagedInput = run.inputs[piece].content.digest
@@ -284,6 +286,78 @@ actor RenderTaskExecutor {
       if failure.end == .exhausted || isAtLimit(end.process) { failure.message += limitNotice }
       post(.ended(id, .failed(failure)))
     case .killed: post(.ended(id, .killed(end.process)))
+    }
+  }
+
+  private func finish(_ id: RunID, _ product: TaskProduct, _ process: ProcessEnd?) {
+    runs[id]?.product = product
+    post(.ended(id, .made(TaskResult(content: product.content, process: process, damage: product.damage))))
+  }
+
+  // MARK: - Films
+
+  /// Has another process read a film before it counts.
+  private func check(_ id: RunID, _ film: TaskProduct, _ made: ProcessEnd?, of grant: TaskGrant) {
+    guard runs[id] != nil else { return }
+    let process: TaskProcess
+    do {
+      process = try TaskProcess(source)
+    } catch {
+      return post(.ended(id, .failed(TaskFailure(.released, "\(error)"))))
+    }
+    runs[id]?.process = process
+    runs[id]?.unchecked = (film, made)
+    let (reports, continuation) = AsyncStream.makeStream(of: TaskProcess.Report.self)
+    process.report { report in
+      continuation.yield(report)
+      if case .ended = report { continuation.finish() }
+    }
+    Task { for await report in reports { await handleCheck(report, process, of: id) } }
+    let cache = opener.cache
+    runs[id]?.background = Task {
+      do {
+        let (input, output) = try await BlockingWork.run {
+          (try film.file.reopenedForReading(), try cache.unnamedFile().file)
+        }
+        let task = Control_Task.with {
+          $0.payload = Data(grant.payload)
+          $0.checksFilm = true
+          $0.inputs = [
+            .with {
+              $0.digest = Data(film.content.digest.bytes)
+              $0.size = film.content.size
+              $0.name = "the film"
+              $0.blocks = Data(film.blocks.bytes)
+            }
+          ]
+        }
+        process.assign(task, inputs: [input], output: output)
+      } catch {
+        process.kill()
+        if Task.isCancelled { return }
+        post(.ended(id, .failed(TaskFailure(.released, "the film could not be checked: \(error)"))))
+      }
+    }
+  }
+
+  private func handleCheck(_ report: TaskProcess.Report, _ process: TaskProcess, of id: RunID) async {
+    switch report {
+    case .ready, .progress, .moved: post(.moved(id))
+    // The failure that follows says so.
+    case .wrongBytes: break
+    // The digests of the film's blocks are known, and all of its bytes are there.
+    case .blocksRead, .rangeRequest: process.kill()
+    case .ended(let end): await conclude(id, end)
+    }
+  }
+
+  private func concludeCheck(_ id: RunID, of film: TaskProduct, _ made: ProcessEnd?, _ end: TaskEnd) {
+    switch end.outcome {
+    case .made: finish(id, film, made)
+    case .killed: post(.ended(id, .killed(end.process)))
+    case .failed(var failure):
+      failure.message = "another process read the film before it counts: \(failure.message)"
+      post(.ended(id, .failed(failure)))
     }
   }
 

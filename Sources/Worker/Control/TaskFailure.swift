@@ -29,7 +29,10 @@ struct TaskFailure: Error, Sendable, Hashable {
 /// A complete output.
 struct TaskProduct: Sendable {
   var file: OpenFile
-  var content: Content
+  /// The digests of its blocks too, by which another process can check what it reads of the file.
+  var blocks: BlockDigests
   /// The damaged media that it shows, as JSON of `ShownDamage`; empty if there are none.
   var damage: [UInt8] = []
+
+  var content: Content { blocks.content }
 }

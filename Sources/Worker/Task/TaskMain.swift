@@ -58,7 +58,7 @@ enum TaskMain {
     }
     var failed: TaskFailure?
     do throws(TaskFailure) {
-      let runner = TaskRunner(inputs: inputs, output: output, compositors: compositors)
+      let runner = TaskRunner(inputs: inputs, output: output, checksFilm: task.checksFilm, compositors: compositors)
       let reporter = ProgressReporter(agent)
       try reporter.start()
       let damage = try runner.run(task.payload, liveness: reporter.liveness, progress: reporter.report)

@@ -23,6 +23,8 @@ struct TaskRunner {
   let inputs: [Input]
   /// Opened for reading and writing; empty.
   let output: OpenFile
+  /// Whether the task is done, and the one input is the film that it made, which is to be checked.
+  var checksFilm = false
   var compositors = CompositorRegistry.none
 
   /// - Parameters:
@@ -37,6 +39,10 @@ struct TaskRunner {
       throw TaskFailure(.document, "the task cannot be read by this version of the worker: \(error)")
     }
     do {
+      if checksFilm {
+        try checkFilm(task, liveness)
+        return ShownDamage()
+      }
       switch task {
       case .probe: try probe(liveness)
       case .fonts(let task): try FontFinder.find(task, inputs: sources, to: output, liveness: liveness)
@@ -79,6 +85,17 @@ struct TaskRunner {
   /// By digest, as the renderers look them up.
   private var sources: [String: any ByteSource] {
     Dictionary(inputs.map { ($0.digest?.hex ?? "", $0.source) }) { first, _ in first }
+  }
+
+  private func checkFilm(_ task: TaskPayload, _ liveness: Liveness) throws {
+    guard let film = inputs.first?.source, inputs.count == 1 else {
+      throw TaskFailure(.document, "the check of a film has one input, not \(inputs.count)")
+    }
+    switch task {
+    case .stitch(let task): try FilmInspection.check(task, film: film, liveness: liveness)
+    case .passthrough(let task): try FilmInspection.check(task, film: film, liveness: liveness)
+    default: throw TaskFailure(.document, "the task makes no film")
+    }
   }
 
   private func probe(_ liveness: Liveness) throws(TaskFailure) {

@@ -65,7 +65,7 @@ extension TaskEnd {
         .crashed, "the task process ended with code \(process.exitCode) and no result\(channel.excerpt)")
     }
     do {
-      return TaskProduct(file: output, content: try output.content { _ in onRead() }, damage: channel.damage)
+      return TaskProduct(file: output, blocks: try output.blockDigests { _ in onRead() }, damage: channel.damage)
     } catch {
       throw TaskFailure(.released, "the task's output cannot be read back: \(error)")
     }

@@ -83,6 +83,10 @@ nonisolated struct Control_Task: Sendable {
 
   var inputs: [Control_Task.Input] = []
 
+  /// Whether the task is done, and the one input is the film that it made. The process checks whether it is the one
+  /// that the payload describes, and writes nothing.
+  var checksFilm: Bool = false
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated struct Input: Sendable {
@@ -632,7 +636,7 @@ nonisolated extension Control_AgentMessage: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Control_Task: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Task"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}payload\0\u{1}inputs\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}payload\0\u{1}inputs\0\u{3}checks_film\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -642,6 +646,7 @@ nonisolated extension Control_Task: SwiftProtobuf.Message, SwiftProtobuf._Messag
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularBytesField(value: &self.payload) }()
       case 2: try { try decoder.decodeRepeatedMessageField(value: &self.inputs) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.checksFilm) }()
       default: break
       }
     }
@@ -654,12 +659,16 @@ nonisolated extension Control_Task: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if !self.inputs.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.inputs, fieldNumber: 2)
     }
+    if self.checksFilm != false {
+      try visitor.visitSingularBoolField(value: self.checksFilm, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Control_Task, rhs: Control_Task) -> Bool {
     if lhs.payload != rhs.payload {return false}
     if lhs.inputs != rhs.inputs {return false}
+    if lhs.checksFilm != rhs.checksFilm {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
