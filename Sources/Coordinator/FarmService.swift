@@ -56,7 +56,9 @@ package struct FarmService: Sendable {
       if !isThere { missing.append(entry.content) }
     }
     // Before anything is uploaded.
-    if !missing.isEmpty { try await quota.requireRoom(for: caller.owner, uploading: missing.reduce(0) { $0 + $1.size }) }
+    if !missing.isEmpty {
+      try await quota.requireRoom(for: caller.owner, uploading: missing.reduce(0) { $0 + $1.size })
+    }
     return missing.map(\.digest)
   }
 

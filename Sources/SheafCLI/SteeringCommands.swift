@@ -116,7 +116,8 @@ struct OwnersCommand: AsyncParsableCommand {
     let changes = [weight, maxRunning, maxJobs, maxBytes].contains { $0 != nil }
     let set = changes ? Setting.text(set, "SHEAF_OWNER") : set
     guard changes == (set != nil) else {
-      throw ValidationError("with --set give --weight, --max-running, --max-jobs or --max-bytes, and these with it alone")
+      throw ValidationError(
+        "with --set give --weight, --max-running, --max-jobs or --max-bytes, and these with it alone")
     }
     try await reporting(json: json.isOn ? .lines : .none) {
       var request = OwnerRequest()
@@ -153,7 +154,8 @@ struct OwnersCommand: AsyncParsableCommand {
     var table = Table(columns: [
       .init(header: "OWNER", shortest: 6), .init(header: "WEIGHT", isNumber: true),
       .init(header: "RUNNING", isNumber: true), .init(header: "MAX RUNNING", isNumber: true),
-      .init(header: "JOBS", isNumber: true), .init(header: "MAX JOBS", isNumber: true), .init(header: "MAX BYTES", isNumber: true),
+      .init(header: "JOBS", isNumber: true), .init(header: "MAX JOBS", isNumber: true),
+      .init(header: "MAX BYTES", isNumber: true),
     ])
     for owner in owners {
       let (running, jobs) = (owner.mostRunning.map { "\($0)" }, owner.mostJobs.map { "\($0)" })

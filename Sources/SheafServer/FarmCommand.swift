@@ -102,7 +102,8 @@ struct FarmCommand: AsyncParsableCommand {
         let local = LocalWorker(
           executable: worker,
           arguments: [
-            "--coordinator", server.address.onThisMachine.description, "--cache", folder.path("cache"), "--content-store",
+            "--coordinator", server.address.onThisMachine.description, "--cache", folder.path("cache"),
+            "--content-store",
             store.directory, "--exit-with-parent",
           ] + (slots.map { ["--slots", "\($0)"] } ?? [])
             // The certificate has the name by which other machines know this one.

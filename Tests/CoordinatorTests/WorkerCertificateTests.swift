@@ -131,7 +131,8 @@ import Testing
       }
       // Another name, a token that there is not, or of another role, and another secret of the farm's own.
       let strangers = try [
-        (good, "alder"), (signed(.init(token: "tok_a", name: "cafe\u{301}")), "caf\u{e9}"), (signed(.init(token: "tok_none", name: "birch")), "birch"),
+        (good, "alder"), (signed(.init(token: "tok_a", name: "cafe\u{301}")), "caf\u{e9}"),
+        (signed(.init(token: "tok_none", name: "birch")), "birch"),
         (signed(.init(token: "tok_v", name: "birch")), "birch"),
         (signed(.init(token: "own_\(Authentication.digest(of: "old").hex.prefix(16))", name: "birch")), "birch"),
       ]
@@ -165,7 +166,8 @@ import Testing
         let refused = try await farm.store.auditEntries(AuditFilter(actions: [.refused]), limit: 50)
         let words = [
           "join token", "requires a token", "the token is wrong", "that of clients", "a viewer's", "not of alder",
-          "was revoked, or is not this farm's", "no certificate is signed", "certificate is refused: its certificate has expired",
+          "was revoked, or is not this farm's", "no certificate is signed",
+          "certificate is refused: its certificate has expired",
         ]
         return words.allSatisfy { word in refused.contains { $0.detail.contains(word) } }
       }

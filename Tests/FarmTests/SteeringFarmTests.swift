@@ -120,12 +120,15 @@ import Testing
     _ = try await farm.sheaf("owners", "--set", "anna", "--max-jobs", "any", "--max-bytes", "0").run()
     let media = try files.write(String(repeating: "1\n00:00:01,000 --> 00:00:02,000\na\n\n", count: 9), to: "a.srt")
     let captioned = try files.write(
-      try String(contentsOfFile: edit, encoding: .utf8).replacingOccurrences(
-        of: "\"export\": {", with: "\"captions\": [ { \"file\": \"\(media)\" } ], \"export\": {"), to: "captioned.json")
+      """
+      { "sheaf": 1, "assets": { "red": { "color": "#d02030" }, "words": "\(media)" },
+        "tracks": [ { "clips": [ { "asset": "red", "duration": 2 } ] } ], "captions": [ { "asset": "words" } ],
+        "export": { "to": "captioned.mkv", "video": { "codec": "ffv1" } } }
+      """, to: "captioned.json")
     let stored = try await farm.sheaf(["submit", captioned], tokenFile: token).run()
     #expect(stored.status == 1 && stored.errors.contains("in the content store, and they may have 0"), "\(stored)")
-    let bytes = try await farm.sheaf("owners", "--set", "anna", "--max-bytes", "1.5T").run()
-    #expect(bytes.status == 0 && bytes.output.contains("1.5"), "\(bytes)")
+    let bytes = try await farm.sheaf("owners", "--set", "anna", "--max-bytes", "1500G").run()
+    #expect(bytes.status == 0 && bytes.output.contains("MAX BYTES") && bytes.output.contains("1500 GiB"), "\(bytes)")
     let high = try await farm.sheaf(["submit", edit, "--priority", "101"], tokenFile: token).run()
     #expect(high.status == 1 && high.errors.contains("-100 to 100"), "\(high.status) \(high.errors)")
   }

@@ -1,3 +1,4 @@
+import Digest
 import FarmModel
 import Testing
 
@@ -169,7 +170,7 @@ struct SteeringTests {
       let grants = try await store.claim(worker: .anna, build: "b1", limit: 9)
       let result = content(0xa3, size: 12)
       for grant in grants where grant.name.hasPrefix("a") || grant.name.hasPrefix("b") {
-        _ = try await store.publish(grant.lease, holder: .anna, result: result)
+        _ = try await store.publish(grant.lease, worker: .anna, result: result)
       }
       let after = (named + [result]).sorted { $0.digest.hex < $1.digest.hex }
       #expect(try await store.storage(of: "anna")?.contents == after)

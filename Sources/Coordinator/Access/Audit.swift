@@ -49,8 +49,8 @@ final class Audit: Sendable {
     }
   }
 
-  /// Records a download, or a certificate for a worker, unless the same was recorded a short time ago. One that cannot be
-  /// recorded is refused.
+  /// Records a download, or a certificate for a worker, unless the same was recorded a short time ago. One that cannot
+  /// be recorded is refused.
   func recordOnce(_ entry: AuditEntry) async throws(JobStoreError) {
     guard isOn, isNew(entry, for: Self.ofDownloads) else { return }
     do throws(JobStoreError) {

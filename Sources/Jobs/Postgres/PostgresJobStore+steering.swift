@@ -49,7 +49,8 @@ extension PostgresJobStore {
       try connection.run(.owners).map { (fields) throws(JobStoreError) in
         Owner(
           owner: try fields.text(), weight: try fields.double(), mostRunning: try fields.optionalLong(),
-          mostOpen: try fields.optionalLong(), mostStored: try fields.optionalLong(), running: try fields.long(), open: try fields.long())
+          mostOpen: try fields.optionalLong(), mostStored: try fields.optionalLong(), running: try fields.long(),
+          open: try fields.long())
       }
     }
   }

@@ -139,7 +139,8 @@ public final class ExportSession: Sendable {
     switch place {
     case .local(let renderer):
       let render = LocalRender(edit: file, output: path)
-      (status, files) = try await render.render(try renderer.configuration()) { [self] in report($0) }
+      let made = try await render.render(try renderer.configuration()) { [self] in report($0) }
+      (status, files) = (made.status, made.files)
     case .farm(let farm):
       // What cannot be written is found before any work.
       let output = try FilmDestination(path, outputs: file.document.outputFiles)

@@ -2,6 +2,7 @@ import Digest
 import Glibc
 import Logging
 import Synchronization
+import SystemPackage
 import SystemSupport
 import TLS
 
@@ -84,7 +85,8 @@ final class FarmCredentials: Sendable {
     state = Mutex(found)
     if let folder, found == nil, token.isEmpty, authorities == nil {
       throw TLSError(
-        .file, kept == nil
+        .file,
+        kept == nil
           ? "the worker \(name) has no certificate in \(folder): give it a join token"
           : "the worker's certificate in \(folder) has expired or cannot be used: give it a join token")
     }
@@ -195,7 +197,7 @@ final class FarmCredentials: Sendable {
       guard try file.status().st_mode & S_IFMT == S_IFREG else { throw SystemError(EINVAL, "reading \(path)") }
       return String(decoding: try file.read(at: 0, length: 1 << 16), as: UTF8.self)
     } catch {
-      if error.code == ENOENT { return nil }
+      if error.code == .noSuchFileOrDirectory { return nil }
       throw TLSError(.file, "the worker's certificate cannot be read: \(error)")
     }
   }
