@@ -160,11 +160,11 @@ import Testing
       _ = try await farm.request("POST", "/v1/jobs/annas/cancel")
       #expect(try await farm.request("POST", "/v1/jobs/annas/pause").status == 409)
       #expect(try await farm.request("POST", "/v1/jobs/none/resume").status == 404)
-      let owner = #"{"owner": "anna", "weight": 2.5, "mostRunning": 3, "mostJobs": -1}"#
+      let owner = #"{"owner": "anna", "weight": 2.5, "mostRunning": 3, "mostJobs": -1, "mostBytes": 7000}"#
       let changed = try await request(farm, "PATCH", "/v1/owners", as: "secret", json: owner)
       let owners = try #require(changed.json["owners"] as? [[String: Any]])
       #expect(owners.map { $0["weight"] as? Double } == [2.5] && owners[0]["mostRunning"] as? Int == 3)
-      #expect(owners[0]["mostJobs"] == nil)
+      #expect(owners[0]["mostJobs"] == nil && owners[0]["mostBytes"] as? Int == 7000)
       for wrong in [#"{"owner": "a b"}"#, #"{"owner": "a", "weight": 0}"#, #"{"owner": "a", "mostJobs": -2}"#] {
         #expect(try await request(farm, "PATCH", "/v1/owners", as: "secret", json: wrong).status == 422, "\(wrong)")
       }

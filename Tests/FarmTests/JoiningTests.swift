@@ -30,7 +30,9 @@ import Testing
       try Data(contentsOf: URL(fileURLWithPath: files.path("film-\(number).mp4")))
         == Data(contentsOf: URL(fileURLWithPath: files.path("own.mp4"))))
     let logs = try farm.logs()
-    #expect(try await farm.query("SELECT count(*) FROM sheaf.attempt") == ["0"], "\(logs)")
+    // A grant may be on its way over a connection that is made anew. No task that a worker had is among these.
+    let ended = "SELECT count(*) FROM sheaf.attempt WHERE message NOT LIKE '%before the worker had the task'"
+    #expect(try await farm.query(ended) == ["0"], "\(logs)")
     #expect(!logs.contains("has expired") && !logs.contains("the coordinator closed the connection"), "\(logs)")
   }
 

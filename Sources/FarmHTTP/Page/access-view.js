@@ -36,7 +36,7 @@ export function showAccess(parent) {
       scrolled("Table of tokens", table(["Token", "Role", "Owner", "Pool", "State", "Made", "Description", ""], tokens)), noTokens),
     element("section.panel", { "aria-label": "Owners" },
       element("div.panel-head", {}, element("h2", { text: "Owners of jobs" })),
-      scrolled("Table of owners", table(["Owner", "Weight", "Tasks that run", "At most", "Jobs that have not ended", "At most", ""], owners))),
+      scrolled("Table of owners", table(["Owner", "Weight", "Tasks that run", "At most", "Jobs that have not ended", "At most", "Stored at most", ""], owners))),
     element("section.panel", { "aria-label": "Audit" },
       element("div.panel-head", {}, element("h2", { text: "Who has done what" }), element("div.tools", {}, which)),
       scrolled("Table of the audit", table(["Time", "Who", "From", "What", "Subject", "Detail"], audit)), noAudit,

@@ -125,6 +125,7 @@ private struct OwnerBody: RequestBody {
   var request: OwnerRequest {
     var request = OwnerRequest()
     (request.weight, request.mostRunning, request.mostJobs) = (weight, mostRunning, mostJobs)
+    request.mostBytes = mostBytes
     return request
   }
 }
