@@ -20,10 +20,15 @@ export function showPools(parent) {
   parent.append(element("section.panel", { "aria-labelledby": "pools-title" },
     element("div.panel-head", {}, element("h2", { id: "pools-title", text: "Pools" }), element("div.tools", {}, add)), table, none));
   let isOver = false;
+  /** What is shown, as text. */
+  let shown = "";
   const read = async () => {
     try {
       const { pools } = await api.pools();
-      if (isOver) return;
+      // A row that stays is not made anew: somebody may be about to press its buttons.
+      const text = JSON.stringify(pools);
+      if (isOver || text === shown) return;
+      shown = text;
       setHidden(table, pools.length === 0);
       setHidden(none, pools.length > 0);
       body.replaceChildren(...pools.map(row));
