@@ -73,7 +73,7 @@ lint: # swift format does not look at the length of comments
 format:
 	@swift format --in-place $(SWIFT_FILES)
 
-bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate; stills; transitions alone; then a coordinator under load, with a large film, and with many watchers
+bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate; stills; transitions alone; then a coordinator under load, with a large film, and with many watchers; then how well ends are foreseen
 	@scripts/install-packages test bench
 	Benchmarks/run
 	Benchmarks/overlay
@@ -86,6 +86,7 @@ bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate
 	pg_virtualenv -t -o max_connections=200 Benchmarks/load
 	pg_virtualenv -t Benchmarks/plan
 	pg_virtualenv -t Benchmarks/watchers
+	pg_virtualenv -t Benchmarks/eta --renders 30
 
 chaos: release ## the example film on farms on which something fails, as a table, then inputs and traces of the job stores that are made at random; SEED=n TRIES=n MUTANTS=n TRACES=n
 	@scripts/install-packages test

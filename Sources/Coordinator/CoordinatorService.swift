@@ -91,7 +91,7 @@ package actor CoordinatorService {
     results = ResultCache(content.store)
     notes = ResultNotes(content.store)
     facts = TaskFacts(store: store)
-    paces = RenderPaces(notes: notes, logger: logger)
+    paces = RenderPaces(notes: notes, logger: logger, now: now)
     inputs = DamagedInputs(store: store, content: content, events: events, logger: logger)
     ends = JobEnds(store: store, facts: facts, traces: traces, events: events, counts: counts)
     availability = StoreAvailability(logger: logger, now: now)
@@ -100,7 +100,9 @@ package actor CoordinatorService {
       availableBytes: availableBytes ?? { try content.store.availableBytes() }, changes: changes, logger: logger,
       now: now)
     memory = UsedMemory(now: now)
-    status = StatusReader(store: store, notes: notes, traces: traces, now: now) { [storage] in storage.diskNotice }
+    status = StatusReader(
+      store: store, notes: notes, traces: traces, forecasts: Forecasts(store: store, paces: paces, now: now), now: now
+    ) { [storage] in storage.diskNotice }
     watches = JobWatches(reader: status, changes: changes, now: now)
     standings = WorkerStandings(
       store: store, results: results, facts: facts, ends: ends, connections: connections, events: events,

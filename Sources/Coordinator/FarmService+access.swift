@@ -32,7 +32,7 @@ extension FarmService {
   package func follow(_ refusals: RefusalLog) { coordinator.audit.follow(refusals) }
 
   /// Throws `.forbidden`, and records it, unless the caller's role allows something.
-  func require(_ permission: Permission) throws(FarmError) {
+  package func require(_ permission: Permission) throws(FarmError) {
     guard !caller.role.allows(permission) else { return }
     let message = "a token of role \(caller.role.rawValue) may not \(permission.inWords)"
     coordinator.audit.recordRefusal(AuditEntry(.refused, by: caller, of: "", detail: message))

@@ -84,7 +84,9 @@ package struct EstimateReport: Sendable, Hashable, Codable {
 
 /// How long segments take for their work, as it was measured or is assumed.
 package struct RenderingPace: Sendable, Hashable {
-  /// Seconds that a slot needs for a megapixel of work: in half of the work less, and in a tenth of it less and more.
+  /// Seconds that a slot needs for a megapixel of work: on average, in half of the work less, and in a tenth of it less
+  /// and more.
+  package var mean: Double
   package var median: Double
   package var fast: Double
   package var slow: Double
@@ -94,10 +96,10 @@ package struct RenderingPace: Sendable, Hashable {
   /// Fewer measurements say too little.
   package static let fewest = 5
   /// A processor of the 2020s has a core that does between 10 and 90 megapixels a second.
-  package static let assumed = RenderingPace(median: 1.0 / 30, fast: 1.0 / 90, slow: 1.0 / 10, count: 0)
+  package static let assumed = RenderingPace(mean: 1.0 / 30, median: 1.0 / 30, fast: 1.0 / 90, slow: 1.0 / 10, count: 0)
 
-  package init(median: Double, fast: Double, slow: Double, count: Int) {
-    (self.median, self.fast, self.slow, self.count) = (median, fast, slow, count)
+  package init(mean: Double, median: Double, fast: Double, slow: Double, count: Int) {
+    (self.mean, self.median, self.fast, self.slow, self.count) = (mean, median, fast, slow, count)
   }
 
   /// Of measured segments. What is assumed if they are too few.
@@ -117,7 +119,9 @@ package struct RenderingPace: Sendable, Hashable {
       }
       return sorted[sorted.count - 1].pace
     }
-    self.init(median: quantile(0.5), fast: quantile(0.1), slow: quantile(0.9), count: sorted.count)
+    self.init(
+      mean: sorted.reduce(0) { $0 + $1.seconds } / total, median: quantile(0.5), fast: quantile(0.1),
+      slow: quantile(0.9), count: sorted.count)
   }
 }
 
@@ -126,8 +130,12 @@ package struct MeasuredSegment: Sendable, Hashable, Codable {
   package var seconds: Double
   /// In megapixels.
   package var work: Double
+  /// The beginnings of the digests of its inputs. Nil: an earlier version did not record them.
+  package var inputs: [String]?
 
-  package init(seconds: Double, work: Double) { (self.seconds, self.work) = (seconds, work) }
+  package init(seconds: Double, work: Double, inputs: [String]? = nil) {
+    (self.seconds, self.work, self.inputs) = (seconds, work, inputs)
+  }
 
   /// Seconds for a megapixel.
   var pace: Double { seconds / work }

@@ -67,6 +67,8 @@ package struct JobStatus: Sendable, Hashable, Codable {
   package var elapsedSeconds = 0.0
   /// From the first task of the film to the end, or to now. Nil: none is done.
   package var renderingSeconds: Double?
+  /// In how many seconds the farm expects a job that renders to have ended. Nil: it is not known.
+  package var secondsLeft: Double?
   /// What the job waits for, for a person. Nil: its tasks run, or it has ended.
   package private(set) var waitsFor: String?
   /// The same as one of a few reasons.
@@ -120,6 +122,7 @@ package struct JobStatus: Sendable, Hashable, Codable {
     var status = self
     status.elapsedSeconds = 0
     status.renderingSeconds = nil
+    status.secondsLeft = nil
     status.submittedSecondsAgo = 0
     return status
   }

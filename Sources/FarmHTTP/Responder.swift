@@ -147,6 +147,7 @@ struct Responder: Sendable {
       case .route(let route, let parameters):
         template = route.template
         let farm = route.isOpen ? farm : try asked.get()
+        if let permission = route.permission { try farm.require(permission) }
         let query = try Query(parts.count > 1 ? String(parts[1]) : nil, names: route.query)
         let response = try await route.handler(Call(request: request, parameters: parameters, query: query, farm: farm))
         // What only reads can be refused afterwards.

@@ -39,6 +39,7 @@ extension Sheaf_JobStatus {
     submittedMillisecondsAgo = Milliseconds.of(status.submittedSecondsAgo)
     elapsedMilliseconds = Milliseconds.of(status.elapsedSeconds)
     renderingMilliseconds = status.renderingSeconds.map { max(1, Milliseconds.of($0)) } ?? 0
+    if let left = status.secondsLeft { millisecondsLeft = Milliseconds.of(left) }
     waitsFor = status.waitsFor ?? ""
     waitReason = status.waitReason?.rawValue ?? ""
     error = status.error ?? ""
@@ -90,6 +91,7 @@ extension JobStatus {
     submittedSecondsAgo = Double(message.submittedMillisecondsAgo) / 1000
     elapsedSeconds = Double(message.elapsedMilliseconds) / 1000
     renderingSeconds = message.renderingMilliseconds == 0 ? nil : Double(message.renderingMilliseconds) / 1000
+    secondsLeft = message.hasMillisecondsLeft ? Double(message.millisecondsLeft) / 1000 : nil
     wait = message.waitsFor.nonEmpty.map { JobWait(WaitReason(rawValue: message.waitReason) ?? .other, $0) }
     self.notices = notices
     error = message.error.nonEmpty

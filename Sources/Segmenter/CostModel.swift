@@ -26,7 +26,9 @@ struct CostModel {
   /// The work for a pixel of the source.
   private static let decode = 0.08
   /// The work for a pixel of the output.
-  private static let convert = 0.1
+  private static let convert = 0.2
+  /// To map a high dynamic range to that of the film.
+  private static let toneMap = 2.0
   private static let blend = 0.03
   /// To place a picture anywhere, and to draw a mask.
   fileprivate static let place = 0.12
@@ -44,8 +46,12 @@ struct CostModel {
   func frame(of span: TimelineSpan) throws(PlanError) -> Double {
     let outputPixels = pixels(format.size)
     var cost = 0.0
+    let bits = try bits(of: span)
     for rendition in renditions {
-      cost += pixels(rendition.size) * rendition.encoder.codec.definition.costPerPixel(rendition.encoder)
+      let codec = rendition.encoder.codec.definition
+      let wanted = codec.expectedBits(rendition.encoder)?.relative ?? 1
+      let detail = bits.map { Self.detail($0 * wanted) } ?? 1
+      cost += detail * pixels(rendition.size) * codec.costPerPixel(rendition.encoder)
       if rendition.size != format.size { cost += outputPixels * CostModel.convert }
     }
     for layer in span.layers {
@@ -63,6 +69,39 @@ struct CostModel {
     for case .transition(let transition) in span.layers { cost += outputPixels * transition.style.kind.cost }
     for layer in span.layers where layer.isCustom { cost += outputPixels * CostModel.compositor }
     return cost + Double(max(0, span.layers.count - 1)) * outputPixels * CostModel.blend
+  }
+
+  /// What pictures take of an encoder, relative to those of usual detail. An encoder spends little on what hardly
+  /// moves, and so did the one of their files: it follows from the bits that they had there.
+  static func detail(_ bits: Double) -> Double { min(1.6, 0.17 + 0.83 * bits.squareRoot()) }
+
+  /// The bits of the pictures of a span in their files, relative to those of usual detail. Nil: they are not known.
+  private func bits(of span: TimelineSpan) throws(PlanError) -> Double? {
+    var found: [Double] = []
+    for (_, clip) in span.layers.flatMap(\.clips).flatMap(\.decoded) {
+      let (asset, track, video) = try sources.video(of: clip)
+      guard !video.isStill, let rate = asset.description.bitRate else { continue }
+      let sounds = asset.description.tracks.count { $0.type == .audio }
+      // How much of the file is sound is not known.
+      let frame = Double(max(rate / 2, rate - sounds * 128_000)) / max(1, video.nominalFrameRate.approximateSeconds)
+      found.append(Self.bits(ofPixel: frame / pixels(video.size), codec: track.codec))
+    }
+    return found.isEmpty ? nil : found.reduce(0, +) / Double(found.count)
+  }
+
+  /// - Parameter codec: As FFmpeg names it.
+  static func bits(ofPixel bits: Double, codec: String) -> Double {
+    // H.264 has half of the bits of the ones before it, and twice those of the ones after it.
+    let relative =
+      switch codec {
+      case "av1": 2.0
+      case "hevc", "vp9", "vvc": 1.7
+      case "mpeg4", "mpeg2video", "mpeg1video", "vp8", "h263", "theora", "wmv2", "wmv3": 0.6
+      case "h264": 1.0
+      // Each frame by itself.
+      default: 0.1
+      }
+    return relative * bits / 0.05
   }
 
   /// To make a frame of an asset that is an edit, on average. Nil: it is no edit.
@@ -98,6 +137,8 @@ struct CostModel {
       clip.geometry == nil && clip.mask == nil && clip.decoration == nil ? outputPixels : pixels(video.size)
     if !video.isStill || changes { for filter in clip.filters ?? [] { cost += filtered * filter.kind.cost } }
     if clip.decoration != nil { cost += outputPixels * CostModel.mask }
+    func isHDR(_ tags: ColourTags) -> Bool { TransferFunction(tag: tags.transfer)?.isHDR == true }
+    if isHDR(video.colour), !isHDR(format.colour) { cost += outputPixels * CostModel.toneMap }
     return clip.mask == nil ? cost : cost + outputPixels * CostModel.mask
   }
 

@@ -37,49 +37,6 @@ struct ProgressTrackerTests {
     #expect(first.rate == nil && second.rate == 10)
   }
 
-  /// Renders 600 frames as `frames` says, looked at as `times` says, and returns the times left that are shown, each
-  /// with what is really left.
-  private func timesLeft(
-    _ times: [Double], until end: Double, _ frames: (Double) -> Double
-  ) -> [(shown: Double, real: Double)] {
-    var left = TimeLeft()
-    return times.filter { $0 < end }.compactMap { now in
-      left.seconds(done: Int(min(600, max(0, frames(now)))), total: 600, at: now).map { ($0, end - now) }
-    }
-  }
-
-  /// The first frames of a render of 20 s took so long that 21:40 would have been left.
-  @Test(arguments: [0.25, 0.5, 1, 4]) func `no time left is shown that is wrong by a factor of two`(interval: Double) {
-    let times = Array(stride(from: 0, through: 60, by: interval))
-    // Workers report every so often, and what is shown in between has not changed.
-    func reported(_ frames: @escaping (Double) -> Double) -> (Double) -> Double {
-      { now in frames((now / interval).rounded(.down) * interval) }
-    }
-    let films: [(end: Double, frames: (Double) -> Double)] = [
-      (20, { $0 * 30 }),
-      // Nothing, then one frame, then the rest.
-      (20, { $0 < 2 ? 0 : $0 < 4 ? 1 : 1 + ($0 - 4) * 599 / 16 }),
-      (20, { $0 < 6 ? $0 / 6 : 1 + ($0 - 6) * 599 / 14 }),
-      // Segments that are read first: frames come in bursts.
-      (40, { (($0 / 5).rounded(.down) + min(1, $0.truncatingRemainder(dividingBy: 5) / 4)) * 75 }),
-      // Ever faster, up to three times as fast.
-      (30, { $0 * 10 + $0 * $0 / 3 }),
-    ]
-    for (number, film) in films.enumerated() {
-      let shown = timesLeft(times, until: film.end, reported(film.frames)).filter { $0.real > interval }
-      for time in shown {
-        // What was done since the last report is not known.
-        #expect(
-          time.shown < 2 * (time.real + interval) && time.shown > time.real / 2 - max(interval, 1),
-          "film \(number): \(time.shown) s in place of \(time.real) s")
-      }
-      if interval <= 1 { #expect(!shown.isEmpty, "film \(number)") }
-    }
-    // Of an even film it is soon known.
-    let even = timesLeft(times, until: 20, reported { $0 * 30 })
-    if interval == 0.5 { #expect(even.first.map { $0.real > 17 } == true, "\(even)") }
-  }
-
   @Test func `a job has a phase in each part of its life`() {
     var status = JobStatus(job: "j", state: .probing)
     status.filesTotal = 2

@@ -34,7 +34,7 @@ import Testing
     }
     #expect(RenderingPace(measured: segments([0.1, 0.1, 0.1])) == .assumed)
     let pace = RenderingPace(measured: segments([0.5, 0.25, 4, 0.125, 1, .infinity, 0]))
-    #expect(pace == RenderingPace(median: 0.5, fast: 0.125, slow: 4, count: 5))
+    #expect(pace == RenderingPace(mean: 1.175, median: 0.5, fast: 0.125, slow: 4, count: 5))
     // Many short segments weigh no more than their work.
     let mixed = segments([0.5, 0.5, 0.5]) + segments(Array(repeating: 8, count: 20), work: 0.1)
     #expect(RenderingPace(measured: mixed).median == 0.5)

@@ -177,6 +177,11 @@ final class ObstructedStore: JobStore {
     return try await inner.tasks(of: job, payloads: payloads)
   }
 
+  func workloads() async throws(JobStoreError) -> [Workload] {
+    try await pass(.reading)
+    return try await inner.workloads()
+  }
+
   func counts(ofPool pool: String?) async throws(JobStoreError) -> StoreCounts {
     try await pass(.reading)
     return try await inner.counts(ofPool: pool)

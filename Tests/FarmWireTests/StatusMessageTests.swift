@@ -24,6 +24,7 @@ struct StatusMessageTests {
     status.build = "sheaf 0.1.0; x86-64"
     status.shortBuild = ShortBuild.of("sheaf 0.1.0; x86-64")
     (status.submittedSecondsAgo, status.elapsedSeconds, status.renderingSeconds) = (125.5, 93.25, 4.125)
+    status.secondsLeft = 37.5
     status.submittedAt = Timestamp("2026-11-28T04:05:06.789Z")
     status.endedAt = Timestamp("2026-11-28T05:00:00.001Z")
     status.renderingSince = Timestamp("2026-11-28T04:05:07Z")
@@ -108,7 +109,8 @@ struct StatusMessageTests {
         "after", "audioDone", "build", "damage", "elapsedSeconds", "endedAt", "error", "filesDone", "filesTotal",
         "framesDone", "framesTotal", "hasAudio", "holdUntil", "isPaused", "job", "losses", "measuredDone",
         "measuredTotal", "name", "notices", "output", "outputs", "owner", "priority", "problems", "renderingSeconds",
-        "renderingSince", "running", "segmentsCached", "segmentsDone", "segmentsTotal", "shortBuild", "state",
+        "renderingSince", "running", "secondsLeft", "segmentsCached", "segmentsDone", "segmentsTotal", "shortBuild",
+        "state",
         "submittedAt", "submittedSecondsAgo", "tasks", "usage", "waitReason", "waitsFor", "warnings",
       ])
     #expect(object["waitsFor"] as? String == "a task needs about 7168 MiB" && object["state"] as? String == "rendering")

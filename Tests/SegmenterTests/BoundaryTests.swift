@@ -262,7 +262,18 @@ struct BoundaryRuleTests {
     let (still, film) = (try clip("still", at: 0..<10), try clip("film", at: 0..<10))
     expect(1, try segments([still]))
     expect(1 + 0.08, try segments([film]))
-    expect(1 + 0.08 / 2 + 0.1, try segments([film], filmSize: PixelSize(width: 1280, height: 360)))
+    expect(1 + 0.08 / 2 + 0.2, try segments([film], filmSize: PixelSize(width: 1280, height: 360)))
     expect(1 + 0.03, try segments([still], [still]))
+  }
+
+  /// Files of which the time of a frame was measured, at 720p.
+  @Test(
+    arguments: [
+      // A lecture, a talk before a green screen, a trailer, flowers in the wind.
+      ("h264", 0.009, 0.5), ("h264", 0.005, 0.4), ("h264", 0.046, 1), ("h264", 0.099, 1.3), ("av1", 0.025, 1),
+      ("prores", 3.0, 1.6), ("h264", 0, 0.17),
+    ])
+  func `pictures with few bits take less of an encoder`(codec: String, bits: Double, detail: Double) {
+    #expect(abs(CostModel.detail(CostModel.bits(ofPixel: bits, codec: codec)) - detail) < 0.06)
   }
 }

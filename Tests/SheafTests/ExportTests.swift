@@ -273,6 +273,10 @@ struct SmallMedia {
       #expect(again.segmentsFromCache == again.segments)
       // A file where the folder should be.
       await #expect(throws: SheafError.self) { try await farm.fetch(job, to: media.url("edit.json")) }
+      // Of a pool that no worker has.
+      let waiting = try await farm.submit(edit, pool: "gpu")
+      #expect(try await farm.status(of: waiting).pool == "gpu")
+      _ = try await farm.cancel(waiting)
     }
     #expect(try contents(media.url("fetched")) == files)
     #expect(try contents(media.url("again")) == files)

@@ -6,9 +6,11 @@ package struct ExpectedBits: Sendable, Hashable {
   /// Most films take at least `likely / spread` and at most `likely * spread`; what hardly moves takes as little as
   /// `likely / spread / spread`. At least 1.
   package var spread: Double
+  /// `likely` relative to that of the codec's usual quality.
+  package var relative: Double
 
-  package init(likely: Double, spread: Double) {
-    (self.likely, self.spread) = (likely, spread)
+  package init(likely: Double, spread: Double, relative: Double = 1) {
+    (self.likely, self.spread, self.relative) = (likely, spread, relative)
   }
 
   /// The pixels of a frame of 1920x1080. A smaller picture of the same has more detail in each pixel.
@@ -29,7 +31,8 @@ package struct ExpectedBits: Sendable, Hashable {
     // Whole powers of two, and a line between them.
     while fall >= 1 { (factor, fall) = (factor / 2, fall - 1) }
     while fall < 0 { (factor, fall) = (factor * 2, fall + 1) }
-    return ExpectedBits(likely: likely * factor * (1 - fall / 2), spread: 4)
+    let relative = factor * (1 - fall / 2)
+    return ExpectedBits(likely: likely * relative, spread: 4, relative: relative)
   }
 
   /// A codec that keeps every pixel.

@@ -12,25 +12,33 @@ import SystemSupport
 /// that the next process of this machine knows it too.
 actor RenderPaces {
   /// How many segments are kept of a build: the last ones.
-  static let window = 100
+  static let window = 400
+  /// How often they are written at most.
+  private static let period = Duration.seconds(1)
 
   private let notes: ResultNotes
   private let logger: Logger
+  private let now: @Sendable () -> Duration
   private var measured: [String: [MeasuredSegment]] = [:]
+  private var written: [String: Duration] = [:]
 
-  init(notes: ResultNotes, logger: Logger) {
-    (self.notes, self.logger) = (notes, logger)
+  /// - Parameter now: Time since any fixed moment.
+  init(notes: ResultNotes, logger: Logger, now: @escaping @Sendable () -> Duration) {
+    (self.notes, self.logger, self.now) = (notes, logger, now)
   }
 
   /// Records a segment that was rendered.
   /// - Parameter cost: In pixels.
-  func rendered(_ usage: AttemptUsage, cost: Double, build: String) async {
+  func rendered(_ usage: AttemptUsage, cost: Double, inputs: [SHA256Digest], build: String) async {
     let seconds = (usage.fetch + usage.render + usage.upload) / .seconds(1)
     guard cost > 0, seconds > 0 else { return }
     var known = await known(build)
-    known.append(MeasuredSegment(seconds: seconds, work: cost / 1_000_000))
+    known.append(MeasuredSegment(seconds: seconds, work: cost / 1_000_000, inputs: inputs))
     let kept = Array(known.suffix(Self.window))
     measured[build] = kept
+    // What comes within the period is written with a later one.
+    if let written = written[build], now() - written < Self.period { return }
+    written[build] = now()
     do {
       try await BlockingWork.run { [notes] in try notes.record(kept, of: build) }
     } catch {
@@ -41,6 +49,9 @@ actor RenderPaces {
 
   /// What is known of a build.
   func pace(of build: String) async -> RenderingPace { RenderingPace(measured: await known(build)) }
+
+  /// The same, by the files that segments show.
+  func times(of build: String) async -> SegmentTimes { SegmentTimes(await known(build)) }
 
   private func known(_ build: String) async -> [MeasuredSegment] {
     if let known = measured[build] { return known }

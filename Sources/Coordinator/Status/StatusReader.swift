@@ -22,6 +22,7 @@ actor StatusReader {
   private let traces: JobTraces
   private let now: @Sendable () -> Duration
   private let disk: @Sendable () async -> String?
+  private let forecasts: Forecasts
   private var failures: [JobID: (failure: JobFailure, report: FailureReport)] = [:]
   /// The damage that the film of the job that was asked for last shows.
   private var damage: (job: JobID, film: SHA256Digest, list: [DamageReport])?
@@ -42,12 +43,13 @@ actor StatusReader {
   ///   - now: Time since any fixed moment.
   ///   - disk: What `DiskSpace.notice` says.
   init(
-    store: any JobStore, notes: ResultNotes, traces: JobTraces, now: @escaping @Sendable () -> Duration,
-    disk: @escaping @Sendable () async -> String?
+    store: any JobStore, notes: ResultNotes, traces: JobTraces, forecasts: Forecasts,
+    now: @escaping @Sendable () -> Duration, disk: @escaping @Sendable () async -> String?
   ) {
     self.store = store
     self.notes = notes
     self.traces = traces
+    self.forecasts = forecasts
     self.now = now
     self.disk = disk
   }
@@ -57,6 +59,7 @@ actor StatusReader {
     guard let summary = try await store.summary(of: id) else { return nil }
     var status = JobStatus(
       summary, failure: try await failure(of: summary.job), wait: try await wait(of: summary))
+    status.secondsLeft = try await forecasts.secondsLeft(of: summary.job)
     status.damage = try await damage(of: summary.job)
     let (warnings, film) = try await warnings(of: summary.job)
     status.setWarnings(warnings)
@@ -146,7 +149,9 @@ actor StatusReader {
     var statuses: [JobStatus] = []
     for summary in try await store.summaries(.render, limit: limit, after: after, filter: filter) {
       let known = failures[summary.job.id].flatMap { $0.failure == summary.job.failure ? $0.report : nil }
-      statuses.append(JobStatus(summary, failure: known, wait: try await wait(of: summary)))
+      var status = JobStatus(summary, failure: known, wait: try await wait(of: summary))
+      status.secondsLeft = try await forecasts.secondsLeft(of: summary.job)
+      statuses.append(status)
     }
     return statuses
   }

@@ -29,6 +29,8 @@ actor TaskReports {
     var kind: TaskKind
     var fingerprint: SHA256Digest
     var build: String
+    /// Of a video task.
+    var inputs: [SHA256Digest]
     /// Nil: no coordinator reads the result.
     var expected: ExpectedResult?
     var at: Duration
@@ -97,7 +99,8 @@ actor TaskReports {
     let fingerprint = TaskFingerprint.of(
       build: build, kind: grant.kind, payload: grant.payload, inputs: grant.inputs.map(\.digest))
     granted[grant.lease] = Granted(
-      kind: grant.kind, fingerprint: fingerprint, build: build, expected: ExpectedResult(grant), at: now())
+      kind: grant.kind, fingerprint: fingerprint, build: build,
+      inputs: grant.kind == .video ? grant.inputs.map(\.digest) : [], expected: ExpectedResult(grant), at: now())
   }
 
   /// Forgets leases that have ended otherwise.
@@ -248,7 +251,7 @@ actor TaskReports {
     events.emit(
       .taskDone(.init(lease.task, fact), worker: name, seconds: since, usage: TaskFacts.usage(usage, fact)))
     if let usage, let known, let fact, known.kind == .video {
-      await paces.rendered(usage, cost: fact.cost, build: known.build)
+      await paces.rendered(usage, cost: fact.cost, inputs: known.inputs, build: known.build)
     }
     // A stitch whose grant another coordinator has sent is not recorded: its pieces' digests are not known here. Only a
     // later job makes the same film again from its pieces.

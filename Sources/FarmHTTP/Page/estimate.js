@@ -44,25 +44,16 @@ export function phase(job) {
 }
 
 /**
- * When a job will have ended. A number is given only where the past supports it: a twentieth of the frames are made,
- * and the job did not stand still. Frames that were known when the job was planned count as no work. Of the mean speed
- * and the speed of the last time the slower one counts, because the last segments leave slots empty.
+ * When a job will have ended, as the farm expects it: from what its segments took, the slots that may take them, and the
+ * jobs that go before it.
  * @returns {{ seconds: number | null, reason: string }}
  */
 export function remaining(job, time) {
   if (!["probing", "measuring", "rendering"].includes(job.state)) return { seconds: null, reason: "" };
   if (job.waitsFor && job.running === 0) return { seconds: null, reason: `not known: ${job.waitsFor}` };
   if (job.state !== "rendering") return { seconds: null, reason: "known when the film renders" };
-  const since = time - job.heardAt;
-  const elapsed = (job.renderingSeconds ?? 0) + since;
-  const share = progress(job);
-  if (job.framesDone >= job.framesTotal) return { seconds: null, reason: "moments" };
-  if (share < 0.05 || elapsed < 2) return { seconds: null, reason: "not known yet" };
-  const rendered = job.segmentsTotal > 0 ? share - job.segmentsCached / job.segmentsTotal : share;
-  if (rendered < 0.03) return { seconds: null, reason: "not known yet" };
-  const lately = job.recent?.rate(time) ?? 0;
-  const byLately = lately > 0 && elapsed > job.recent.window ? (job.framesTotal - job.framesDone) / lately : 0;
-  return { seconds: Math.max(1, elapsed * (1 - share) / rendered, byLately), reason: "" };
+  if (job.secondsLeft == null) return { seconds: null, reason: "not known yet" };
+  return { seconds: Math.max(1, job.secondsLeft - (time - job.heardAt)), reason: "" };
 }
 
 /** Two digits, as more would not be true: "about 40 s", "about 12 min". */

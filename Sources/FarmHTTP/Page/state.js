@@ -69,11 +69,7 @@ export function takeJob(status) {
     if (known.outputs && !status.outputs) status.outputs = known.outputs;
     if (known.usage && !status.usage) status.usage = known.usage;
   }
-  status.recent = known?.recent ?? new RateMeter(15);
-  if (known && status.framesDone > known.framesDone) {
-    farm.frames.add(time, status.framesDone - known.framesDone);
-    status.recent.add(time, status.framesDone - known.framesDone);
-  }
+  if (known && status.framesDone > known.framesDone) farm.frames.add(time, status.framesDone - known.framesDone);
   farm.jobs.set(status.job, status);
   if (known?.state !== status.state || known.name !== status.name) farm.jobsVersion += 1;
   return status;

@@ -16,8 +16,8 @@ struct AccessRoutes: Sendable {
   var routes: [Route] {
     [
       Route(.get, "/v1/me") { call in Response(json: Me(call.farm.caller)) },
-      Route(.get, "/v1/tokens") { try await Response(json: TokenList(tokens: $0.farm.tokens())) },
-      Route(.post, "/v1/tokens") { call in
+      Route(.get, "/v1/tokens", for: .operate) { try await Response(json: TokenList(tokens: $0.farm.tokens())) },
+      Route(.post, "/v1/tokens", for: .operate) { call in
         try await bodies.run(call, as: TokenBody.self, limit: BodyReader.longestPlainBody) { body in
           var response = Response(
             json: try await call.farm.createToken(try body.value.request), status: .created)
@@ -26,40 +26,42 @@ struct AccessRoutes: Sendable {
           return response
         }
       },
-      Route(.delete, "/v1/tokens/{token}") { call in
+      Route(.delete, "/v1/tokens/{token}", for: .operate) { call in
         let id = call.parameter("token")
         guard let token = try await call.farm.revokeToken(id) else {
           throw ProblemDetails(.notFound, "there is no token \(id.prefix(64))")
         }
         return Response(json: token)
       },
-      Route(.get, "/v1/owners") { try await Response(json: OwnerList(owners: $0.farm.owners())) },
-      Route(.patch, "/v1/owners") { call in
+      Route(.get, "/v1/owners", for: .see) { try await Response(json: OwnerList(owners: $0.farm.owners())) },
+      Route(.patch, "/v1/owners", for: .operate) { call in
         try await bodies.run(call, as: OwnerBody.self, limit: BodyReader.longestPlainBody) { body in
           let changed = try await call.farm.changeOwner(body.value.owner, body.value.request)
           return Response(json: OwnerList(owners: changed))
         }
       },
-      Route(.get, "/v1/pools") { try await Response(json: PoolList(pools: $0.farm.pools())) },
-      Route(.put, "/v1/pools/{pool}") { call in
+      Route(.get, "/v1/pools", for: .see) { try await Response(json: PoolList(pools: $0.farm.pools())) },
+      Route(.put, "/v1/pools/{pool}", for: .operate) { call in
         try await bodies.run(call, as: PoolBody.self, limit: BodyReader.longestPlainBody) { body in
           Response(json: try await call.farm.changePool(call.parameter("pool"), body.value.request))
         }
       },
-      Route(.delete, "/v1/pools/{pool}") { call in
+      Route(.delete, "/v1/pools/{pool}", for: .operate) { call in
         let pool = call.parameter("pool")
         guard let report = try await call.farm.removePool(pool) else {
           throw ProblemDetails(.notFound, "the pool \(pool.prefix(64)) has no working hours")
         }
         return Response(json: report)
       },
-      Route(.get, "/v1/holds") { try await Response(json: HoldList(holds: $0.farm.holds())) },
-      Route(.patch, "/v1/holds") { call in
+      Route(.get, "/v1/holds", for: .see) { try await Response(json: HoldList(holds: $0.farm.holds())) },
+      Route(.patch, "/v1/holds", for: .operate) { call in
         try await bodies.run(call, as: HoldBody.self, limit: BodyReader.longestPlainBody) { body in
           Response(json: HoldList(holds: try await call.farm.hold(body.value.request)))
         }
       },
-      Route(.get, "/v1/audit", query: ["before", "limit", "owner", "subject", "action"]) { try await audit($0) },
+      Route(.get, "/v1/audit", for: .operate, query: ["before", "limit", "owner", "subject", "action"]) {
+        try await audit($0)
+      },
     ]
   }
 

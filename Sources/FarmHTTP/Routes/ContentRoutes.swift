@@ -2,6 +2,7 @@ import CompositionModel
 import Coordinator
 import Digest
 import FarmAPI
+import FarmModel
 import FoundationEssentials
 import HTTPTypes
 import HummingbirdCore
@@ -24,19 +25,19 @@ struct ContentRoutes: Sendable {
 
   var routes: [Route] {
     [
-      Route(.post, "/v1/content/missing") { try await missing($0) },
-      Route(.head, "/v1/content/{digest}") { call in
+      Route(.post, "/v1/content/missing", for: .submit) { try await missing($0) },
+      Route(.head, "/v1/content/{digest}", for: .submit) { call in
         let received = try await call.farm.received(try Self.digest(call))
         return Self.reply(.noContent, received.bytes, isComplete: received.isComplete)
       },
-      Route(.put, "/v1/content/{digest}") { call in
+      Route(.put, "/v1/content/{digest}", for: .submit) { call in
         let digest = try Self.digest(call)
         guard let size = try Self.number(.contentLength, of: call) else {
           throw ProblemDetails(.badRequest, "an upload needs the header Content-Length; use PATCH for a part")
         }
         return try await receive(call, Content(digest: digest, size: size), from: 0)
       },
-      Route(.patch, "/v1/content/{digest}") { call in
+      Route(.patch, "/v1/content/{digest}", for: .submit) { call in
         let digest = try Self.digest(call)
         guard let offset = try Self.number(Self.offset, of: call), let size = try Self.number(Self.length, of: call)
         else {

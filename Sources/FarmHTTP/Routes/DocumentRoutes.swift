@@ -2,6 +2,7 @@ import CompositionModel
 import Coordinator
 import EditDocument
 import FarmAPI
+import FarmModel
 import FoundationEssentials
 import HTTPTypes
 import HummingbirdCore
@@ -17,12 +18,12 @@ struct DocumentRoutes: Sendable {
 
   var routes: [Route] {
     [
-      Route(.post, "/v1/check") { call in
+      Route(.post, "/v1/check", for: .submit) { call in
         try await bodies.run(call, as: InspectionBody.self) { body in
           Response(json: try await check(body))
         }
       },
-      Route(.post, "/v1/plan") { call in
+      Route(.post, "/v1/plan", for: .submit) { call in
         try await bodies.run(call, as: InspectionBody.self) { body in
           let inspected = try await inspect(body)
           guard inspected.problems.isEmpty, var plan = inspected.reply.plan else {
@@ -32,20 +33,20 @@ struct DocumentRoutes: Sendable {
           return Response(json: plan)
         }
       },
-      Route(.post, "/v1/probe") { call in
+      Route(.post, "/v1/probe", for: .submit) { call in
         try await bodies.run(call, as: ProbeBody.self, limit: BodyReader.longestPlainBody) { try await probe($0) }
       },
       Route(.get, "/v1/schema") { _ in
         Response(bytes: Data(DocumentSchema.text.utf8), type: "application/schema+json")
       },
       Route(.get, "/v1/presets") { _ in Response(json: Presets(presets: PresetReport.all)) },
-      Route(.post, "/v1/presets") { call in
+      Route(.post, "/v1/presets", for: .submit) { call in
         try await bodies.run(call, as: PresetsBody.self) { body in
           let reports = try await answer(body) { input throws(DocumentError) in try input.reports() }
           return Response(json: Presets(presets: reports))
         }
       },
-      Route(.post, "/v1/presets/{preset}") { call in
+      Route(.post, "/v1/presets/{preset}", for: .submit) { call in
         let name = call.parameter("preset")
         guard let choice = PresetChoice(name) else { throw ProblemDetails(.notFound, ExportPreset.unknown(name)) }
         return try await bodies.run(call, as: PresetsBody.self) { body in

@@ -26,12 +26,12 @@ struct EventRoutes: Sendable {
 
   var routes: [Route] {
     [
-      Route(.get, "/v1/events") { call in
+      Route(.get, "/v1/events", for: .see) { call in
         let last = call.header(Self.lastEventID).flatMap { EventID($0) }
         let feed = try await feeds.feed(for: call.farm)
         return try stream(of: call) { try await watchFarm(feed, call.farm, from: last, &$0) }
       },
-      Route(.get, "/v1/jobs/{job}/events") { call in
+      Route(.get, "/v1/jobs/{job}/events", for: .see) { call in
         let last = call.header(Self.lastEventID)
         guard let status = try await call.farm.status(of: call.job) else { throw JobRoutes.absent(call.job) }
         // The client has the last event: with this answer it does not ask again.

@@ -1,5 +1,6 @@
 import Coordinator
 import FarmAPI
+import FarmModel
 import HTTPTypes
 import HummingbirdCore
 
@@ -26,7 +27,7 @@ struct FarmRoutes: Sendable {
 
   var routes: [Route] {
     [
-      Route(.get, "/v1/workers") { call in
+      Route(.get, "/v1/workers", for: .see) { call in
         Response(json: Workers(workers: try await call.farm.workers(), notices: call.farm.notices))
       },
       Route(.get, "/healthz", isOpen: true) { _ in Response(json: Alive()) },
@@ -34,10 +35,10 @@ struct FarmRoutes: Sendable {
         let health = await call.farm.health()
         return Response(json: health, status: health.isReady ? .ok : .serviceUnavailable)
       },
-      Route(.get, "/v1/workers/desired", query: ["pool"]) { call in
+      Route(.get, "/v1/workers/desired", for: .measure, query: ["pool"]) { call in
         Response(json: try await call.farm.demand(ofPool: try call.query.text("pool")))
       },
-      Route(.get, "/metrics") { try await metrics($0.farm) },
+      Route(.get, "/metrics", for: .measure) { try await metrics($0.farm) },
     ]
   }
 

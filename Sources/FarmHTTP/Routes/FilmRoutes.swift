@@ -17,7 +17,7 @@ struct FilmRoutes: Sendable {
 
   var routes: [Route] {
     [
-      Route(.get, "/v1/jobs/{job}/film") { call in
+      Route(.get, "/v1/jobs/{job}/film", for: .see) { call in
         let files = try await call.farm.films(of: call.job)
         guard files.count == 1 else {
           let names = files.map { "/v1/jobs/\(call.job)/outputs/\($0.name)" }.joined(separator: ", ")
@@ -25,14 +25,14 @@ struct FilmRoutes: Sendable {
         }
         return try await reply(to: call, files[0])
       },
-      Route(.get, "/v1/jobs/{job}/outputs/{name}") { call in
+      Route(.get, "/v1/jobs/{job}/outputs/{name}", for: .see) { call in
         let name = call.parameter("name")
         guard let file = try await call.farm.films(of: call.job).first(where: { $0.name == name }) else {
           throw ProblemDetails(.notFound, "job \(call.job) has no output \"\(name.prefix(256))\"")
         }
         return try await reply(to: call, file)
       },
-      Route(.get, "/v1/jobs/{job}/waveform", query: ["points", "rate"]) { call in
+      Route(.get, "/v1/jobs/{job}/waveform", for: .see, query: ["points", "rate"]) { call in
         let resolution = try Self.resolution(call.query)
         return try await quota.run { Response(json: try await call.farm.waveform(of: call.job, resolution)) }
       },

@@ -20,32 +20,32 @@ struct JobRoutes: Sendable {
 
   var routes: [Route] {
     [
-      Route(.post, "/v1/jobs") { try await submit($0) },
-      Route(.get, "/v1/jobs", query: ["state", "name", "since", "before", "after", "limit", "pool"]) {
+      Route(.post, "/v1/jobs", for: .submit) { try await submit($0) },
+      Route(.get, "/v1/jobs", for: .see, query: ["state", "name", "since", "before", "after", "limit", "pool"]) {
         try await list($0)
       },
-      Route(.post, "/v1/jobs/cancel") { call in
+      Route(.post, "/v1/jobs/cancel", for: .submit) { call in
         try await forEach(call, where: { !$0.hasEnded }) { try await call.farm.cancelOne($0) }
       },
-      Route(.post, "/v1/jobs/retry") { call in
+      Route(.post, "/v1/jobs/retry", for: .submit) { call in
         try await forEach(call, where: { $0 == .failed || $0 == .cancelled }) { try await call.farm.retryOne($0) }
       },
-      Route(.post, "/v1/jobs/delete") { call in
+      Route(.post, "/v1/jobs/delete", for: .submit) { call in
         try await forEach(call, where: \.hasEnded) { try await call.farm.deleteOne($0) }
       },
-      Route(.get, "/v1/jobs/{job}") { try await Response(json: status($0, withTasks: false)) },
-      Route(.get, "/v1/jobs/{job}/tasks") {
+      Route(.get, "/v1/jobs/{job}", for: .see) { try await Response(json: status($0, withTasks: false)) },
+      Route(.get, "/v1/jobs/{job}/tasks", for: .see) {
         try await Response(json: TaskList(tasks: status($0, withTasks: true).tasks))
       },
-      Route(.post, "/v1/jobs/{job}/cancel") { call in
+      Route(.post, "/v1/jobs/{job}/cancel", for: .submit) { call in
         try await call.farm.cancelOne(call.job)
         return try await Response(json: status(call, withTasks: false))
       },
-      Route(.post, "/v1/jobs/{job}/retry") { call in
+      Route(.post, "/v1/jobs/{job}/retry", for: .submit) { call in
         try await call.farm.retryOne(call.job)
         return try await Response(json: status(call, withTasks: false))
       },
-      Route(.post, "/v1/jobs/{job}/pause", query: ["now"]) { call in
+      Route(.post, "/v1/jobs/{job}/pause", for: .submit, query: ["now"]) { call in
         let stops = try call.query.text("now") ?? "false"
         guard ["true", "false"].contains(stops) else {
           throw ProblemDetails(.badRequest, "now is true or false, not \"\(stops.prefix(64))\"")
@@ -53,17 +53,17 @@ struct JobRoutes: Sendable {
         try Self.requireOpen(call.job, try await call.farm.pause(call.job, stopping: stops == "true"))
         return try await Response(json: status(call, withTasks: false))
       },
-      Route(.post, "/v1/jobs/{job}/resume") { call in
+      Route(.post, "/v1/jobs/{job}/resume", for: .submit) { call in
         try Self.requireOpen(call.job, try await call.farm.resume(call.job))
         return try await Response(json: status(call, withTasks: false))
       },
-      Route(.patch, "/v1/jobs/{job}") { call in
+      Route(.patch, "/v1/jobs/{job}", for: .submit) { call in
         try await bodies.run(call, as: JobChange.self, limit: BodyReader.longestPlainBody) { body in
           try await change(call.job, body.value, call.farm)
           return try await Response(json: status(call, withTasks: false))
         }
       },
-      Route(.delete, "/v1/jobs/{job}") { call in
+      Route(.delete, "/v1/jobs/{job}", for: .submit) { call in
         try await call.farm.deleteOne(call.job)
         return Response(status: .noContent)
       },

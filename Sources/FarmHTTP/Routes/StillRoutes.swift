@@ -23,7 +23,7 @@ struct StillRoutes: Sendable {
 
   var routes: [Route] {
     [
-      Route(.get, "/v1/jobs/{job}/stills", query: ["time", "format", "quality", "width", "height"]) { call in
+      Route(.get, "/v1/jobs/{job}/stills", for: .see, query: ["time", "format", "quality", "width", "height"]) { call in
         let request = try Self.request(call.query)
         return try await quota.run {
           guard let reply = try await call.farm.images(request, of: call.job) else { throw JobRoutes.absent(call.job) }
@@ -31,7 +31,7 @@ struct StillRoutes: Sendable {
           return try await response(reply.images, request.format, call.farm)
         }
       },
-      Route(.post, "/v1/stills") { call in
+      Route(.post, "/v1/stills", for: .submit) { call in
         try await bodies.run(call, as: StillBody.self) { body in try await quota.run { try await make(body) } }
       },
     ]

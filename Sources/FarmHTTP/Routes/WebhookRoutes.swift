@@ -16,25 +16,29 @@ struct WebhookRoutes: Sendable {
 
   var routes: [Route] {
     [
-      Route(.get, "/v1/webhooks") { try await Response(json: WebhookList(webhooks: $0.farm.webhooks())) },
-      Route(.post, "/v1/webhooks") { try await add($0) },
-      Route(.get, "/v1/webhooks/{webhook}") { try await Response(json: $0.farm.webhook($0.webhook)) },
-      Route(.patch, "/v1/webhooks/{webhook}") { call in
+      Route(.get, "/v1/webhooks", for: .operate) {
+        try await Response(json: WebhookList(webhooks: $0.farm.webhooks()))
+      },
+      Route(.post, "/v1/webhooks", for: .operate) { try await add($0) },
+      Route(.get, "/v1/webhooks/{webhook}", for: .operate) { try await Response(json: $0.farm.webhook($0.webhook)) },
+      Route(.patch, "/v1/webhooks/{webhook}", for: .operate) { call in
         try await bodies.run(call, as: WebhookBody.self, limit: BodyReader.longestPlainBody) { body in
           try await Response(json: call.farm.changeWebhook(call.webhook, body.value.request))
         }
       },
-      Route(.delete, "/v1/webhooks/{webhook}") { call in
+      Route(.delete, "/v1/webhooks/{webhook}", for: .operate) { call in
         try await call.farm.removeWebhook(call.webhook)
         return Response(status: .noContent)
       },
-      Route(.post, "/v1/webhooks/{webhook}/secret") { call in
+      Route(.post, "/v1/webhooks/{webhook}/secret", for: .operate) { call in
         try await bodies.run(call, as: SecretBody.self, limit: BodyReader.longestPlainBody) { body in
           try await Response(json: call.farm.rotateSecret(of: call.webhook, overlap: try body.value.overlap))
         }
       },
-      Route(.get, "/v1/webhooks/{webhook}/deliveries", query: ["state", "after", "limit"]) { try await list($0) },
-      Route(.post, "/v1/webhooks/{webhook}/deliveries/{event}/send") { call in
+      Route(.get, "/v1/webhooks/{webhook}/deliveries", for: .operate, query: ["state", "after", "limit"]) {
+        try await list($0)
+      },
+      Route(.post, "/v1/webhooks/{webhook}/deliveries/{event}/send", for: .operate) { call in
         guard let event = Int64(call.parameter("event")) else {
           throw ProblemDetails(.notFound, "there is no delivery \(call.parameter("event").prefix(64))")
         }

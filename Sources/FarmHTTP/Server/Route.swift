@@ -1,3 +1,4 @@
+import FarmModel
 import HTTPTypes
 import HummingbirdCore
 
@@ -12,6 +13,8 @@ struct Route: Sendable {
   let query: [String]
   /// Whether it is answered without the farm's token.
   let isOpen: Bool
+  /// What the caller must be allowed before anything of the request is read. Nil: it is for every client.
+  let permission: Permission?
   let handler: Handler
   fileprivate let parts: [Part]
 
@@ -21,13 +24,14 @@ struct Route: Sendable {
   }
 
   init(
-    _ method: HTTPRequest.Method, _ template: String, query: [String] = [], isOpen: Bool = false,
-    _ handler: @escaping Handler
+    _ method: HTTPRequest.Method, _ template: String, for permission: Permission? = nil, query: [String] = [],
+    isOpen: Bool = false, _ handler: @escaping Handler
   ) {
     self.method = method
     self.template = template
     self.query = query
     self.isOpen = isOpen
+    self.permission = permission
     self.handler = handler
     parts = template.split(separator: "/").map { part in
       part.hasPrefix("{") ? .parameter(String(part.dropFirst().dropLast())) : .fixed(part)

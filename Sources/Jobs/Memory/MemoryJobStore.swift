@@ -122,6 +122,10 @@ package actor MemoryJobStore: JobStore {
     return found.map(dated)
   }
 
+  package func workloads() throws(JobStoreError) -> [Workload] {
+    try run { (state, now) in state.workloads(now: now) }
+  }
+
   package func counts(ofPool pool: String?) throws(JobStoreError) -> StoreCounts {
     try run { (state, now) in state.counts(ofPool: pool, now: now) }
   }

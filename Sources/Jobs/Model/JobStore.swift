@@ -132,6 +132,10 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, Pool
   /// What the attempts at a job's tasks took, by worker. Those of tasks that a new plan has replaced are not counted.
   func usage(of job: JobID) async throws(JobStoreError) -> [WorkerUsage]
 
+  /// What is left of the jobs that render, in the order of their submission. Its cost is that of the tasks that they
+  /// have.
+  func workloads() async throws(JobStoreError) -> [Workload]
+
   /// How many jobs and tasks there are, for metrics. Its cost is that of the jobs and of the tasks of those that have
   /// not ended. Inspections are not counted.
   ///

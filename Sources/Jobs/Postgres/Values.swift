@@ -194,6 +194,10 @@ struct Fields {
     return zip(digests, sizes).map { Content(digest: $0, size: $1) }
   }
 
+  mutating func digests() throws(JobStoreError) -> [SHA256Digest] {
+    try array { SHA256Digest(hex: String(decoding: $0, as: UTF8.self)) }
+  }
+
   /// Reads an array of texts.
   mutating func longs() throws(JobStoreError) -> [Int64] { try array { $0.integer(Int64.self) } }
 

@@ -37,7 +37,7 @@ public final class ExportSession: Sendable {
     public var phase: RenderPhase
     /// The mean since the first frame that this process has seen. Nil: not known yet, or the phase is not `.rendering`.
     public var framesPerSecond: Double?
-    /// Until every frame is rendered. Nil: the rate has not held for long enough, or the phase is not `.rendering`.
+    /// Until the film is there, as the farm expects it. Nil: nothing was measured yet, or the phase is another one.
     public var estimatedTimeRemaining: Duration?
   }
 

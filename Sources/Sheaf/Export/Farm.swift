@@ -79,11 +79,14 @@ public struct Farm: Sendable {
   ///   - name: The film's name, whose extension selects the container. Nil: the edit's own path. Several outputs have
   ///     their own names.
   ///   - priority: Jobs of a higher priority are rendered first.
-  public func submit(_ edit: Edit, as name: String? = nil, priority: Int = 0) async throws(SheafError) -> Job {
+  ///   - pool: Only workers of this pool render it. Nil: all workers do, or those of the pool of the farm's token.
+  public func submit(
+    _ edit: Edit, as name: String? = nil, priority: Int = 0, pool: String? = nil
+  ) async throws(SheafError) -> Job {
     try await sheafErrors {
       let file = try EditFile(edit, film: name ?? edit.exportPath)
       try file.checkOutput(name)
-      return Job(id: try await submit(file, as: name ?? "", over: nil, priority: Int32(clamping: priority)))
+      return Job(id: try await submit(file, as: name ?? "", over: nil, priority: Int32(clamping: priority), pool: pool))
     }
   }
 
@@ -91,7 +94,7 @@ public struct Farm: Sendable {
   ///   - path: The local path of the film; nil if it is not fetched.
   ///   - progress: Receives how much is uploaded.
   func submit(
-    _ file: EditFile, as output: String, over path: String?, priority: Int32 = 0,
+    _ file: EditFile, as output: String, over path: String?, priority: Int32 = 0, pool: String? = nil,
     progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
   ) async throws -> String {
     let (assets, missing) = try await file.assets(FileContentCache(directory: try ProcessEnvironment.cacheDirectory))
@@ -99,7 +102,8 @@ public struct Farm: Sendable {
     guard problems.isEmpty else { throw CommandFailure(problems: problems) }
     // The containers of several outputs are the edit's.
     let name = file.document.hasOutputs ? "" : output
-    let submission = Submission(file, assets, output: name, priority: priority)
+    var submission = Submission(file, assets, output: name, priority: priority)
+    submission.pool = pool
     return try await client.submit(submission, progress: progress)
   }
 

@@ -28,8 +28,10 @@ extension Farm {
     public var state: JobState
     /// Jobs of a higher priority are rendered first.
     public var priority: Int
+    /// The only pool whose workers render it. Nil: all workers do.
+    public var pool: String?
     /// Its phase is ``RenderPhase/ended`` when the job has ended, in whatever state. Only ``Farm/statuses(of:)`` and
-    /// ``Farm/wait(for:report:)`` have its rate and the time that is left, which take several looks.
+    /// ``Farm/wait(for:report:)`` have its rate, which takes several looks.
     public var progress: ExportSession.Progress
     /// By the farm's clock, to a millisecond, as the next two. Nil: the coordinator is of an older version.
     public var submitted: Date?
@@ -228,7 +230,7 @@ extension Farm.JobStatus {
   init(_ status: FarmAPI.JobStatus, _ progress: ExportSession.Progress? = nil) {
     self.init(
       job: Farm.Job(id: status.job), name: status.name, state: Farm.JobState(status.state),
-      priority: Int(status.priority), progress: progress ?? JobProgress().show(status),
+      priority: Int(status.priority), pool: status.pool, progress: progress ?? JobProgress().show(status),
       submitted: status.submittedAt?.date, ended: status.endedAt?.date, renderingSince: status.renderingSince?.date,
       error: status.error ?? "", problems: status.problems, waitsFor: status.waitsFor ?? "")
   }

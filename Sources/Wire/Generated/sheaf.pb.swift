@@ -1900,6 +1900,16 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._renderingMilliseconds = newValue}
   }
 
+  /// In how many milliseconds it is expected to have ended. Unset: it is not known.
+  package var millisecondsLeft: Int64 {
+    get {_storage._millisecondsLeft ?? 0}
+    set {_uniqueStorage()._millisecondsLeft = newValue}
+  }
+  /// Returns true if `millisecondsLeft` has been explicitly set.
+  package var hasMillisecondsLeft: Bool {_storage._millisecondsLeft != nil}
+  /// Clears the value of `millisecondsLeft`. Subsequent reads from it will return its default value.
+  package mutating func clearMillisecondsLeft() {_uniqueStorage()._millisecondsLeft = nil}
+
   /// When it was submitted, when it ended, and when that first task was granted, in milliseconds since 1970.
   package var submittedAt: Int64 {
     get {_storage._submittedAt ?? 0}
@@ -5342,7 +5352,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{1}owner\0\u{1}paused\0\u{3}hold_until\0\u{1}after\0\u{1}doubt\0\u{1}pool\0\u{c}\u{3}\u{1}\u{c} \u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{1}owner\0\u{1}paused\0\u{3}hold_until\0\u{1}after\0\u{1}doubt\0\u{1}pool\0\u{3}milliseconds_left\0\u{c}\u{3}\u{1}\u{c} \u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -5380,6 +5390,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _warnings: [Sheaf_Problem] = []
     var _outputs: [Sheaf_Output] = []
     var _renderingMilliseconds: Int64 = 0
+    var _millisecondsLeft: Int64? = nil
     var _submittedAt: Int64? = nil
     var _endedAt: Int64? = nil
     var _renderingSince: Int64? = nil
@@ -5430,6 +5441,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _warnings = source._warnings
       _outputs = source._outputs
       _renderingMilliseconds = source._renderingMilliseconds
+      _millisecondsLeft = source._millisecondsLeft
       _submittedAt = source._submittedAt
       _endedAt = source._endedAt
       _renderingSince = source._renderingSince
@@ -5493,6 +5505,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 55: try { try decoder.decodeRepeatedStringField(value: &_storage._after) }()
         case 56: try { try decoder.decodeSingularStringField(value: &_storage._doubt) }()
         case 57: try { try decoder.decodeSingularStringField(value: &_storage._pool) }()
+        case 58: try { try decoder.decodeSingularInt64Field(value: &_storage._millisecondsLeft) }()
         default: break
         }
       }
@@ -5625,6 +5638,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._pool.isEmpty {
         try visitor.visitSingularStringField(value: _storage._pool, fieldNumber: 57)
       }
+      try { if let v = _storage._millisecondsLeft {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 58)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -5669,6 +5685,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._warnings != rhs_storage._warnings {return false}
         if _storage._outputs != rhs_storage._outputs {return false}
         if _storage._renderingMilliseconds != rhs_storage._renderingMilliseconds {return false}
+        if _storage._millisecondsLeft != rhs_storage._millisecondsLeft {return false}
         if _storage._submittedAt != rhs_storage._submittedAt {return false}
         if _storage._endedAt != rhs_storage._endedAt {return false}
         if _storage._renderingSince != rhs_storage._renderingSince {return false}

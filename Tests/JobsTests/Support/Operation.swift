@@ -207,6 +207,7 @@ struct Visible: Equatable {
   var pools: [Pool]
   var openJobs: [String: Int64]
   var standings: [WorkerStanding]
+  var workloads: [Workload]
   /// Those of jobs without a pool, and of a pool.
   var poolCounts: [StoreCounts]
   var tokens: [AccessToken]
@@ -280,6 +281,7 @@ struct Visible: Equatable {
     standings = try await store.standings()
     pools = try await store.pools()
     openJobs = try await store.openJobsByPool()
+    workloads = try await store.workloads()
     poolCounts = []
     for pool in ["", "gpu"] {
       var counts = try await store.counts(ofPool: pool)
