@@ -28,12 +28,26 @@ actor RenderPaces {
   }
 
   /// Records a segment that was rendered.
-  /// - Parameter cost: In pixels.
-  func rendered(_ usage: AttemptUsage, cost: Double, inputs: [SHA256Digest], build: String) async {
-    let seconds = (usage.fetch + usage.render + usage.upload) / .seconds(1)
-    guard cost > 0, seconds > 0 else { return }
+  /// - Parameters:
+  ///   - took: From the grant to the result, without the wait for a slot.
+  ///   - cost: In pixels.
+  func rendered(_ took: Duration, cost: Double, inputs: [SHA256Digest], build: String) async {
+    await record(took, work: cost / 1_000_000, inputs, build)
+  }
+
+  /// The same of sound.
+  func mixed(_ took: Duration, samples: Int64, inputs: [SHA256Digest], build: String) async {
+    await record(took, work: Double(samples) / 1_000_000, inputs, Self.sound(build))
+  }
+
+  /// Sound is kept as if another build had made it.
+  private static func sound(_ build: String) -> String { "sound of \(build)" }
+
+  private func record(_ took: Duration, work: Double, _ inputs: [SHA256Digest], _ build: String) async {
+    let seconds = took / .seconds(1)
+    guard work > 0, seconds > 0 else { return }
     var known = await known(build)
-    known.append(MeasuredSegment(seconds: seconds, work: cost / 1_000_000, inputs: inputs))
+    known.append(MeasuredSegment(seconds: seconds, work: work, inputs: inputs))
     let kept = Array(known.suffix(Self.window))
     measured[build] = kept
     // What comes within the period is written with a later one.
@@ -52,6 +66,9 @@ actor RenderPaces {
 
   /// The same, by the files that segments show.
   func times(of build: String) async -> SegmentTimes { SegmentTimes(await known(build)) }
+
+  /// What a million samples of sound took.
+  func soundTimes(of build: String) async -> SegmentTimes { SegmentTimes(await known(Self.sound(build))) }
 
   private func known(_ build: String) async -> [MeasuredSegment] {
     if let known = measured[build] { return known }

@@ -35,7 +35,8 @@ actor Forecasts {
     let workloads = try await store.workloads()
     var jobs: [Forecast.Job] = []
     for workload in workloads where workload.mayGoOn {
-      if let job = Forecast.Job(workload, usual: await paces.times(of: workload.build)) { jobs.append(job) }
+      let (usual, sound) = (await paces.times(of: workload.build), await paces.soundTimes(of: workload.build))
+      if let job = Forecast.Job(workload, usual: usual, sound: sound) { jobs.append(job) }
     }
     if jobs.isEmpty { return [:] }
     return Forecast.ends(of: jobs, workers: try await store.workers(), owners: try await store.owners())

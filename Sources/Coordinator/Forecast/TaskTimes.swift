@@ -8,16 +8,18 @@ extension Forecast.Job {
   private static let usualSegments = 5.0
   /// With less, in seconds, nothing is said of a job's pace.
   private static let leastMeasured = 1.0
-  /// Seconds that a slot mixes a second of sound, about, of 48,000 samples.
-  private static let soundPace = 0.02
+  /// Seconds that a slot takes for a million samples of sound, about.
+  private static let soundPace = 1.0
   /// What a stitch takes that has no bytes, in seconds, and the bytes that one writes and reads in a second, about.
   private static let (stitchStart, stitchRate) = (0.3, 100_000_000.0)
 
   /// How long the tasks of a job will take.
   ///
-  /// - Parameter usual: What the last segments of its build took.
+  /// - Parameters:
+  ///   - usual: What the last segments of its build took.
+  ///   - sound: What the last sound of its build took.
   /// - Returns: Nil: nothing was measured from which it would follow.
-  init?(_ workload: Workload, usual: SegmentTimes) {
+  init?(_ workload: Workload, usual: SegmentTimes, sound: SegmentTimes = SegmentTimes([])) {
     let videos = workload.left.filter { $0.kind == .video }
     var (seconds, cost) = (0.0, 0.0)
     for rendered in workload.rendered {
@@ -40,7 +42,9 @@ extension Forecast.Job {
       id: workload.job, owner: workload.owner, priority: workload.priority, pool: workload.pool,
       build: workload.build)
     for task in workload.left {
-      let left = Self.seconds(task, pace: pace * usual.factor(task.inputs))
+      let times = task.kind == .audio ? sound : usual
+      let own = task.kind == .audio ? (sound.pace ?? Self.soundPace) / 1_000_000 : pace
+      let left = Self.seconds(task, pace: own * times.factor(task.inputs))
       if let attempt = task.attempt { running.append((attempt.worker, left)) } else { waiting.append(left) }
     }
     if !workload.left.contains(where: { $0.kind == .stitch }), workload.doneCost > 0 {
@@ -63,7 +67,7 @@ extension Forecast.Job {
     let whole =
       switch task.kind {
       case .video: task.cost * pace
-      case .audio: Double(task.work) / 48_000 * soundPace
+      case .audio: Double(task.work) * pace
       case .stitch, .probe, .measure: stitchStart
       }
     guard let attempt = task.attempt else { return whole }

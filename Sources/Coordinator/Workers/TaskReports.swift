@@ -29,8 +29,9 @@ actor TaskReports {
     var kind: TaskKind
     var fingerprint: SHA256Digest
     var build: String
-    /// Of a video task.
+    /// Of a task that makes pictures or sound.
     var inputs: [SHA256Digest]
+    var work: Int64
     /// Nil: no coordinator reads the result.
     var expected: ExpectedResult?
     var at: Duration
@@ -100,7 +101,8 @@ actor TaskReports {
       build: build, kind: grant.kind, payload: grant.payload, inputs: grant.inputs.map(\.digest))
     granted[grant.lease] = Granted(
       kind: grant.kind, fingerprint: fingerprint, build: build,
-      inputs: grant.kind == .video ? grant.inputs.map(\.digest) : [], expected: ExpectedResult(grant), at: now())
+      inputs: grant.kind == .stitch ? [] : grant.inputs.map(\.digest), work: grant.work,
+      expected: ExpectedResult(grant), at: now())
   }
 
   /// Forgets leases that have ended otherwise.
@@ -250,8 +252,13 @@ actor TaskReports {
     if compared.remove(lease.task) != nil { await standings.look() }
     events.emit(
       .taskDone(.init(lease.task, fact), worker: name, seconds: since, usage: TaskFacts.usage(usage, fact)))
-    if let usage, let known, let fact, known.kind == .video {
-      await paces.rendered(usage, cost: fact.cost, inputs: known.inputs, build: known.build)
+    if let usage, let known, let fact {
+      let took = now() - known.at - usage.wait
+      switch known.kind {
+      case .video: await paces.rendered(took, cost: fact.cost, inputs: known.inputs, build: known.build)
+      case .audio: await paces.mixed(took, samples: known.work, inputs: known.inputs, build: known.build)
+      case .probe, .measure, .stitch: break
+      }
     }
     // A stitch whose grant another coordinator has sent is not recorded: its pieces' digests are not known here. Only a
     // later job makes the same film again from its pieces.
