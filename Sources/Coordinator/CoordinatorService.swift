@@ -91,7 +91,7 @@ package actor CoordinatorService {
     results = ResultCache(content.store)
     notes = ResultNotes(content.store)
     facts = TaskFacts(store: store)
-    paces = RenderPaces(notes: notes, logger: logger, now: now)
+    paces = RenderPaces(notes: notes, logger: logger)
     inputs = DamagedInputs(store: store, content: content, events: events, logger: logger)
     ends = JobEnds(store: store, facts: facts, traces: traces, events: events, counts: counts)
     availability = StoreAvailability(logger: logger, now: now)

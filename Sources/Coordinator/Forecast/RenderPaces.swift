@@ -13,18 +13,15 @@ import SystemSupport
 actor RenderPaces {
   /// How many segments are kept of a build: the last ones.
   static let window = 400
-  /// How often they are written at most.
-  private static let period = Duration.seconds(1)
 
   private let notes: ResultNotes
   private let logger: Logger
-  private let now: @Sendable () -> Duration
   private var measured: [String: [MeasuredSegment]] = [:]
-  private var written: [String: Duration] = [:]
+  /// Those whose segments are being written, and whether others have come since.
+  private var writing: [String: Bool] = [:]
 
-  /// - Parameter now: Time since any fixed moment.
-  init(notes: ResultNotes, logger: Logger, now: @escaping @Sendable () -> Duration) {
-    (self.notes, self.logger, self.now) = (notes, logger, now)
+  init(notes: ResultNotes, logger: Logger) {
+    (self.notes, self.logger) = (notes, logger)
   }
 
   /// Records a segment that was rendered.
@@ -48,17 +45,22 @@ actor RenderPaces {
     guard work > 0, seconds > 0 else { return }
     var known = await known(build)
     known.append(MeasuredSegment(seconds: seconds, work: work, inputs: inputs))
-    let kept = Array(known.suffix(Self.window))
-    measured[build] = kept
-    // What comes within the period is written with a later one.
-    if let written = written[build], now() - written < Self.period { return }
-    written[build] = now()
-    do {
-      try await BlockingWork.run { [notes] in try notes.record(kept, of: build) }
-    } catch {
-      // Only an estimate is less exact.
-      logger.debug("pace of a segment not kept", metadata: ["error": "\(error)"])
+    measured[build] = Array(known.suffix(Self.window))
+    if writing[build] != nil {
+      writing[build] = true
+      return
     }
+    repeat {
+      writing[build] = false
+      let kept = measured[build] ?? []
+      do {
+        try await BlockingWork.run { [notes] in try notes.record(kept, of: build) }
+      } catch {
+        // Only an estimate is less exact.
+        logger.debug("pace of a segment not kept", metadata: ["error": "\(error)"])
+      }
+    } while writing[build] == true
+    writing[build] = nil
   }
 
   /// What is known of a build.
