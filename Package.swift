@@ -161,6 +161,11 @@ let package = Package(
       ],
       resources: [.embedInCode("Page")],
       swiftSettings: strict),
+    .systemLibrary(name: "CXML", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+    // What editors write, as documents, and back.
+    .target(
+      name: "Timelines", dependencies: ["CXML", "CompositionModel", "EditDocument", "SystemSupport"],
+      swiftSettings: strict + optimisedSwift),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     // What is sent to other servers: messages about jobs.
     .target(
@@ -209,7 +214,7 @@ let package = Package(
       dependencies: [
         "Client", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "LocalFarm", "Wire", "ContentStorage",
         "Digest",
-        "Runtime", "SystemSupport", "TLS", argumentParser, csv, protobuf, unixSignals,
+        "Runtime", "SystemSupport", "TLS", "Timelines", argumentParser, csv, protobuf, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -255,6 +260,9 @@ let package = Package(
     .testTarget(
       name: "EditDocumentTests", dependencies: ["EditDocument", "CompositionModel", "TestEdits", "TestPrograms"],
       exclude: ["validate-documents"], swiftSettings: strict),
+    .testTarget(
+      name: "TimelinesTests", dependencies: ["Timelines", "CompositionModel", "EditDocument", "TestPrograms"],
+      exclude: ["otio-items"], swiftSettings: strict),
     .testTarget(
       name: "SegmenterTests",
       dependencies: ["Segmenter", "RenderTasks", "CompositionModel", "TestPrograms"],

@@ -21,6 +21,7 @@ struct SheafCommand: AsyncParsableCommand {
     subcommands: [
       RenderCommand.self, VerifyCommand.self, CheckCommand.self, PlanCommand.self, EstimateCommand.self,
       ProbeCommand.self, PresetsCommand.self, SchemaCommand.self, ImageCommand.self, WaveformCommand.self,
+      ImportCommand.self, ExportCommand.self,
       FarmCommand.self, ServeCommand.self,
       SubmitCommand.self,
       StatusCommand.self, LogCommand.self, TopCommand.self,

@@ -1,7 +1,7 @@
 /// A timecode of SMPTE ST 12: the number of a picture, as hours, minutes, seconds and frames.
 package struct Timecode: Sendable, Hashable {
   /// Since midnight.
-  var frame: Int
+  package private(set) var frame: Int
   /// Frames of a second, rounded.
   let rate: Int
   /// Whether two numbers are left out at the start of each minute but the tenth, of 30 a second.

@@ -1,0 +1,106 @@
+package import CompositionModel
+
+/// What is known of a timeline's media: where the files are, and what is in them.
+package struct TimelineMedia: Sendable {
+  /// A file as clips of a name mean it.
+  package struct Key: Hashable, Sendable {
+    var reference: MediaReference
+    /// Empty if the reference has a path.
+    var clip: String
+
+    package init(_ reference: MediaReference, clip: String) {
+      self.reference = reference
+      self.clip = reference.path.isEmpty ? clip : ""
+    }
+  }
+
+  /// What a file of media states of itself.
+  package struct Facts: Sendable, Hashable {
+    /// The timecode of its first picture, in seconds.
+    package var timecode: Rational?
+    package var duration: Rational?
+    package var isStill: Bool
+    package var hasSound: Bool
+    /// Frames a second.
+    package var rate: Rational?
+
+    package init(
+      timecode: Rational? = nil, duration: Rational? = nil, isStill: Bool = false, hasSound: Bool = true,
+      rate: Rational? = nil
+    ) {
+      (self.timecode, self.duration, self.isStill) = (timecode, duration, isStill)
+      (self.hasSound, self.rate) = (hasSound, rate)
+    }
+  }
+
+  package private(set) var found: [Key: MediaLocator.Found] = [:]
+  /// By the path at which a file can be opened.
+  package var facts: [String: Facts] = [:]
+
+  package init() {}
+
+  package init(of timeline: Timeline, by locator: MediaLocator) {
+    var locator = locator
+    for key in timeline.media where found[key] == nil { found[key] = locator.find(key.reference, clip: key.clip) }
+  }
+
+  /// The files whose clock the timeline does not state, which have to be examined.
+  package var unknown: [String] {
+    Set(found.filter { $0.key.reference.available == nil }.compactMap(\.value.file)).sorted()
+  }
+
+  func facts(of key: Key) -> Facts? { found[key]?.file.flatMap { facts[$0] } }
+}
+
+extension TimelineMedia.Facts {
+  package init(_ description: AssetDescription) throws(TimeError) {
+    let video = description.tracks.first { $0.type == .video }
+    self.init(
+      isStill: video?.video?.isStill ?? false, hasSound: description.tracks.contains { $0.type == .audio })
+    guard !isStill else { return }
+    duration = try description.duration.exact
+    rate = try video?.video?.nominalFrameRate.exact
+    if let text = video?.timecode, let rate, .zero < rate, let code = Timecode(text, rate: rate) {
+      timecode = try Rational(code.frame) / rate
+    }
+  }
+}
+
+extension Timeline {
+  /// The files of its clips and of the timelines in it.
+  var media: [TimelineMedia.Key] {
+    var media: [TimelineMedia.Key] = []
+    for clip in tracks.flatMap(\.clips) {
+      switch clip.source {
+      case .media(let reference): media.append(TimelineMedia.Key(reference, clip: clip.name))
+      case .timeline(let timeline): media += timeline.media
+      case .picture: break
+      }
+    }
+    return media
+  }
+}
+
+extension Timeline {
+  /// The same for a file in another folder: relative paths lead to the same media.
+  /// - Parameters:
+  ///   - folder: Absolute, that relative paths are relative to.
+  ///   - target: Absolute, that they will be relative to.
+  package func movingPaths(from folder: String, to target: String) -> Timeline {
+    var moved = self
+    for (number, track) in tracks.enumerated() {
+      for (index, item) in track.items.enumerated() {
+        guard case .clip(var clip) = item else { continue }
+        switch clip.source {
+        case .media(var reference) where !reference.path.hasPrefix("/") && !reference.path.isEmpty:
+          reference.path = MediaLocator.relative(MediaLocator.join(folder, reference.path), to: target)
+          clip.source = .media(reference)
+        case .timeline(let timeline): clip.source = .timeline(timeline.movingPaths(from: folder, to: target))
+        case .media, .picture: break
+        }
+        moved.tracks[number].items[index] = .clip(clip)
+      }
+    }
+    return moved
+  }
+}
