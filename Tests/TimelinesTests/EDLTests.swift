@@ -94,8 +94,8 @@ struct EDLTests {
     #expect(document.markers["look_here"] == Document.Time("9.009") && document.markers.count == 1)
     #expect(
       notes == [
-        "line 14: 'ASC_SAT: 0.9': not taken: comments with the names of clips and files are read",
-        "line 15: the event 005: not taken: it is a 'K', and cuts, dissolves and wipes are read",
+        "line 13: 'ASC_SAT: 0.9': not taken: comments with the names of clips and files are read",
+        "line 14: the event 005: not taken: it is a 'K', and cuts, dissolves and wipes are read",
         "line 8: the marker 'look here': its name is 'look_here' in the document",
       ])
   }

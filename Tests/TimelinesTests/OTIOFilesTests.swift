@@ -100,25 +100,28 @@ struct OTIOFilesTests {
   }
 
   @Test func `import, export and import give the same document`() throws {
-    func document(_ timeline: Timeline) throws -> Document {
+    func document(_ timeline: Timeline) throws -> (document: Document, notes: [TimelineNote]) {
       var maker = DocumentOfTimeline(media: TimelineMedia())
-      return try maker.document(of: timeline)
+      return (try maker.document(of: timeline), maker.notes)
     }
     let folder = try TemporaryFolder()
-    var written: [(path: String, again: String)] = []
+    var written: [(path: String, again: String, isShorter: Bool)] = []
     for (number, path) in OTIOOracle.timelines.enumerated() {
-      let first = try document(TimelineFile(path).timeline)
+      let (first, notes) = try document(TimelineFile(path).timeline)
       var exporter = TimelineOfDocument(first)
       let (bytes, _) = try TimelineFile.write(exporter.timeline(named: "again"))
       let again = try folder.write(Data(bytes), "\(number).otio")
-      #expect(try document(TimelineFile(again).timeline).json == first.json, "\(path)")
-      written.append((path, again))
+      #expect(try document(TimelineFile(again).timeline).document.json == first.json, "\(path)")
+      let isShorter = notes.contains { $0.reason.hasPrefix("shorter") || $0.item == "the silence at the end" }
+      written.append((path, again, isShorter))
     }
     // And other programs can read them.
     let (originals, exported) = (try OTIOOracle.ofTimelines.get(), try OTIOOracle.of(written.map(\.again)))
-    for (path, again) in written {
+    for (path, again, isShorter) in written {
       let (original, export) = (try #require(originals[path]), try #require(exported[again]))
-      #expect(isNear(seconds(export.duration), seconds(original.duration), rate: 0.5), "\(path)")
+      let (made, was) = (seconds(export.duration), seconds(original.duration))
+      // What is lost at the ends is said.
+      #expect(isNear(made, was, rate: 0.5) || isShorter && made < was, "\(path)")
     }
   }
 }

@@ -74,7 +74,8 @@ extension TimelineOfDocument {
     var clip = TimelineClip(
       name: written.name ?? written.asset, source: source.source, start: .zero, duration: length,
       place: pointer + place)
-    clip.settings = written.withoutTimes
+    let settings = written.withoutTimes
+    clip.settings = track.type == .audio ? settings : settings.ofPicture
     var turn = length
     if let natural, !isStill {
       clip.start = natural.start

@@ -58,7 +58,11 @@ package struct DocumentOfTimeline {
   private mutating func fill(
     from end: Rational, to duration: Rational, _ tracks: inout [Document.MediaTrack], _ part: inout DocumentPart
   ) throws(TimeError) {
-    guard end < duration, let last = tracks.lastIndex(where: { $0.type != .audio }) else { return }
+    guard end < duration else { return }
+    guard let last = tracks.lastIndex(where: { $0.type != .audio }) else {
+      note("/tracks", "the silence at the end", "not taken: a film without a picture ends with its last clip")
+      return
+    }
     let asset = part.asset(DrawnPicture(color: Self.nothing), named: Self.gap)
     var clip = Document.Clip(asset, at: try end.documentTime)
     clip.duration = try (duration - end).documentTime

@@ -95,6 +95,22 @@ extension Document.Clip {
     return clip
   }
 
+  /// What of it is of its sound.
+  var ofSound: Document.Clip {
+    var clip = Document.Clip("")
+    (clip.volume, clip.pan, clip.pitch, clip.track, clip.language) = (volume, pan, pitch, track, language)
+    (clip.audioChannels, clip.layout, clip.audioFilters) = (audioChannels, layout, audioFilters)
+    return clip
+  }
+
+  /// What of it is not of its sound.
+  var ofPicture: Document.Clip {
+    var clip = self
+    (clip.volume, clip.pan, clip.pitch, clip.track, clip.language) = (nil, nil, nil, nil, nil)
+    (clip.audioChannels, clip.layout, clip.audioFilters) = (nil, nil, [])
+    return clip
+  }
+
   /// The keys of a document that it has, without `asset`.
   var writtenKeys: [String] {
     guard let json = try? JSONEncoder().encode(self),

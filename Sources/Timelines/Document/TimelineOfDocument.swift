@@ -111,8 +111,9 @@ package struct TimelineOfDocument {
 
   /// The sound of a video track's clips as a track of its own. Nil: none of them has one.
   private mutating func sound(of track: TimelineTrack, _ clips: [PlacedClip]) throws(TimeError) -> TimelineTrack? {
-    let heard = clips.filter { $0.written.sound != .drop && $0.written.freeze == nil && $0.hasSound }
+    var heard = clips.filter { $0.written.sound != .drop && $0.written.freeze == nil && $0.hasSound }
     guard !heard.isEmpty else { return nil }
+    for index in heard.indices { heard[index].clip.settings = heard[index].written.ofSound }
     return TimelineTrack(name: track.name.isEmpty ? "" : "\(track.name).sound", type: .audio, items: try items(heard))
   }
 }
