@@ -254,7 +254,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "EditDocumentTests", dependencies: ["EditDocument", "CompositionModel", "TestEdits", "TestPrograms"],
-      exclude: ["validate-documents"], swiftSettings: strict),
+      exclude: ["complete-documents", "validate-documents"], swiftSettings: strict),
     .testTarget(
       name: "SegmenterTests",
       dependencies: ["Segmenter", "RenderTasks", "CompositionModel", "TestPrograms"],
