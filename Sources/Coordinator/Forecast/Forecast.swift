@@ -23,7 +23,7 @@ struct Forecast: Sendable {
     var last = 0.0
   }
 
-  /// How many tasks are played, each compared with every job. What ends later is not known.
+  /// How many jobs and slots are looked at in all; each task costs as many as there are. What ends later is not known.
   static let mostLooks = 2_000_000
 
   private struct Slot {

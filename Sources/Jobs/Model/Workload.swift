@@ -23,7 +23,7 @@ package struct Workload: Sendable, Hashable {
     package var worker: WorkerID
     /// How much of the task's `work` is done.
     package var progress: Int64
-    /// Time from the grant to the worker's last report of movement.
+    /// Time from the grant to the last renewal that reported progress.
     package var moved: Duration
     /// Time since the grant.
     package var ran: Duration
