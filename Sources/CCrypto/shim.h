@@ -7,6 +7,3 @@
 
 // A macro.
 static inline int sheaf_is_ed25519(const EVP_PKEY *key) { return EVP_PKEY_id(key) == EVP_PKEY_ED25519; }
-
-// A passphrase that nobody is asked for: libcrypto would ask on the terminal.
-static inline int sheaf_no_passphrase(char *passphrase, int size, int is_writing, void *context) { return -1; }

@@ -114,10 +114,4 @@ static inline int sheaf_error_alert(unsigned long code) {
              : 0;
 }
 
-// A key file with a passphrase is not asked for it at the terminal.
-static inline int sheaf_no_passphrase(char *buffer, int size, int writing, void *context) {
-  (void)buffer, (void)size, (void)writing, (void)context;
-  return -1;
-}
-
 #endif

@@ -25,7 +25,7 @@ package final class Ed25519Key: @unchecked Sendable {
 
   /// - Parameter pem: PKCS#8 without a passphrase, as `openssl genpkey -algorithm ed25519` writes it.
   package convenience init(privatePEM pem: [UInt8]) throws(Fault) {
-    let key = Self.read(pem) { PEM_read_bio_PrivateKey($0, nil, sheaf_no_passphrase, nil) }
+    let key = Self.read(pem) { PEM_read_bio_PrivateKey($0, nil, noPassphrase, nil) }
     guard let key else {
       throw Fault(
         description:
@@ -36,7 +36,7 @@ package final class Ed25519Key: @unchecked Sendable {
 
   /// - Parameter pem: A public key (SubjectPublicKeyInfo), as `openssl pkey -pubout` writes it.
   package convenience init(publicPEM pem: [UInt8]) throws(Fault) {
-    let key = Self.read(pem) { PEM_read_bio_PUBKEY($0, nil, sheaf_no_passphrase, nil) }
+    let key = Self.read(pem) { PEM_read_bio_PUBKEY($0, nil, noPassphrase, nil) }
     guard let key else {
       throw Fault(description: "it is not a public key in PEM; 'openssl pkey -in KEY -pubout' writes that of a key")
     }
@@ -87,3 +87,8 @@ package final class Ed25519Key: @unchecked Sendable {
       && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
   }
 }
+
+/// The passphrase of a key that has one: none, so that libcrypto does not ask for it on the terminal.
+private func noPassphrase(
+  _: UnsafeMutablePointer<CChar>?, size _: Int32, isWriting _: Int32, context _: UnsafeMutableRawPointer?
+) -> Int32 { -1 }

@@ -127,7 +127,7 @@ struct PEMFile: ~Copyable {
   /// The next certificate of the file. Nil: there is none any more.
   func nextCertificate() throws(TLSError) -> Certificate? {
     ERR_clear_error()
-    guard let handle = PEM_read_bio_X509(reader, nil, sheaf_no_passphrase, nil) else {
+    guard let handle = PEM_read_bio_X509(reader, nil, noPassphrase, nil) else {
       let isAtEnd = sheaf_error_reason(ERR_peek_last_error()) == PEM_R_NO_START_LINE
       if isAtEnd {
         ERR_clear_error()
@@ -140,9 +140,14 @@ struct PEMFile: ~Copyable {
 
   func privateKey() throws(TLSError) -> PrivateKey {
     ERR_clear_error()
-    guard let handle = PEM_read_bio_PrivateKey(reader, nil, sheaf_no_passphrase, nil) else {
+    guard let handle = PEM_read_bio_PrivateKey(reader, nil, noPassphrase, nil) else {
       throw .recorded(.file, "\(name) has no private key in PEM without a passphrase")
     }
     return PrivateKey(owning: handle)
   }
 }
+
+/// The passphrase of a key that has one: none, so that libcrypto does not ask for it on the terminal.
+private func noPassphrase(
+  _: UnsafeMutablePointer<CChar>?, size _: Int32, isWriting _: Int32, context _: UnsafeMutableRawPointer?
+) -> Int32 { -1 }
