@@ -30,7 +30,12 @@ struct CaptionsEntry: Sendable {
     "burn": "captions are drawn unless \"as\": \"track\" is given", "lang": "did you mean 'language'?",
     "fontsize": "did you mean 'size'?", "position": "did you mean 'anchor'?", "inset": "did you mean 'margin'?",
     "marginx": "did you mean 'sideMargin'?", "horizontalmargin": "did you mean 'sideMargin'?",
-    "marginl": "did you mean 'sideMargin'?", "marginr": "did you mean 'sideMargin'?",
+    "marginl": "did you mean 'leftMargin'?", "marginr": "did you mean 'rightMargin'?",
+    "marginleft": "did you mean 'leftMargin'?", "marginright": "did you mean 'rightMargin'?",
+    "margintop": "did you mean 'topMargin'?", "marginbottom": "did you mean 'bottomMargin'?",
+    "background": "did you mean 'box'?", "backgroundcolor": "a box has its colour: \"box\": {\"color\": \"#000000a0\"}",
+    "karaoke": "did you mean 'highlightColor'?", "activecolor": "did you mean 'highlightColor'?",
+    "wordcolor": "did you mean 'highlightColor'?", "secondarycolor": "did you mean 'spokenColor'?",
     "marginv": "did you mean 'margin'?", "marginy": "did you mean 'margin'?",
     "style": "the keys of the style are \(list(CaptionKeys.style))",
   ]
@@ -50,13 +55,22 @@ struct CaptionsEntry: Sendable {
   func style(frame height: Int, scale: Double) -> CaptionStyle {
     let height = Double(height)
     func scaled(_ length: Int) -> Int { Int((Double(length) * scale).rounded()) }
+    let box = written.box.map {
+      TextBox(color: $0.color, padding: scaled($0.padding), radius: scaled($0.radius))
+    }
     return CaptionStyle(
       font: font ?? Self.standardFont, isBold: isBold, isItalic: isItalic,
       size: written.size.map { $0 * scale } ?? max(1, (height / 18).rounded()), color: written.color ?? .white,
       outline: written.outline.map { $0 * scale } ?? max(1, (height / 360).rounded()),
       outlineColor: written.outlineColor ?? .black, anchor: written.anchor ?? .bottom,
       margin: written.margin.map(scaled) ?? Int((height / 27).rounded()),
-      sideMargin: written.sideMargin.map(scaled))
+      sideMargin: written.sideMargin.map(scaled),
+      edges: written.edgeMargins.map {
+        CaptionMargins(
+          left: $0.left.map(scaled), right: $0.right.map(scaled), top: $0.top.map(scaled),
+          bottom: $0.bottom.map(scaled))
+      },
+      box: box, highlightColor: written.highlightColor, spokenColor: written.spokenColor)
   }
 }
 

@@ -35,6 +35,32 @@ extension Document {
     public var margin: Int?
     /// Those at the left and at the right. Nil: as `margin`.
     public var sideMargin: Int?
+    /// That at the left. Nil: as `sideMargin`.
+    public var leftMargin: Int?
+    /// That at the right. Nil: as `sideMargin`.
+    public var rightMargin: Int?
+    /// That of captions at the top. Nil: as `margin`.
+    public var topMargin: Int?
+    /// That of captions at the bottom. Nil: as `margin`.
+    public var bottomMargin: Int?
+    /// A rectangle behind the lines of each caption.
+    public var box: TextBox?
+    /// The colour of a word while it is said. Nil: as the words before it.
+    public var highlightColor: Color?
+    /// The colour of the words that have been said. Nil: as `color`.
+    public var spokenColor: Color?
+
+    /// The margins at single edges. Nil: none has its own.
+    public var edgeMargins: CaptionMargins? {
+      get {
+        let edges = CaptionMargins(left: leftMargin, right: rightMargin, top: topMargin, bottom: bottomMargin)
+        return edges == CaptionMargins() ? nil : edges
+      }
+      set {
+        (leftMargin, rightMargin) = (newValue?.left, newValue?.right)
+        (topMargin, bottomMargin) = (newValue?.top, newValue?.bottom)
+      }
+    }
 
     // Of a track of the output:
 

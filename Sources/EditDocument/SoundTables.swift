@@ -127,10 +127,30 @@ enum CaptionKeys {
   static let sideMargin = Key(
     "sideMargin", .integer(CaptionsEntry.margins), default: "as `margin`", kinds: ["picture"],
     "those at the left and at the right, between which lines are wrapped")
+  private static func edge(_ name: String, default standard: String, _ summary: String) -> Key<Int> {
+    Key(name, .integer(CaptionsEntry.margins), default: standard, kinds: ["picture"], summary)
+  }
+  static let leftMargin = edge("leftMargin", default: "as `sideMargin`", "that at the left")
+  static let rightMargin = edge("rightMargin", default: "as `sideMargin`", "that at the right")
+  static let topMargin = edge(
+    "topMargin", default: "as `margin`", "that of captions at the top, by their `anchor` or by the file")
+  static let bottomMargin = edge(
+    "bottomMargin", default: "as `margin`", "that of captions at the bottom, by their `anchor` or by the file")
+  static let box = Key(
+    "box", BoxKeys.form, kinds: ["picture"], type: "object, as of [texts](#texts)",
+    "a rectangle behind the lines of each caption, from which the margins count then")
+  static let highlightColor = Key(
+    "highlightColor", .color, default: "as `spokenColor`", kinds: ["picture"],
+    "that of a word while it is said, where the file states the times of its words: see below")
+  static let spokenColor = Key(
+    "spokenColor", .color, default: "as `color`", kinds: ["picture"], "that of the words that have been said")
 
   private static let ofPictures: [Property<Document.Captions>] = [
     font.of(\.font), bold.of(\.bold), italic.of(\.italic), size.of(\.size), color.of(\.color), outline.of(\.outline),
     outlineColor.of(\.outlineColor), anchor.of(\.anchor), margin.of(\.margin), sideMargin.of(\.sideMargin),
+    leftMargin.of(\.leftMargin), rightMargin.of(\.rightMargin), topMargin.of(\.topMargin),
+    bottomMargin.of(\.bottomMargin), box.of(\.box), highlightColor.of(\.highlightColor),
+    spokenColor.of(\.spokenColor),
   ]
   /// The keys of the style of captions that are drawn.
   static let style = ofPictures.map(\.key.name)

@@ -16,6 +16,10 @@ package struct CaptionScript: Sendable {
   package struct Event: Sendable {
     package var start: Int64
     package var end: Int64
+    /// Where its times of words count from: its start before it was cut.
+    fileprivate var origin: Int64
+    /// Where a tag places it, if the margin is another one there.
+    fileprivate var row: Anchor.Row?
     /// Up to the comma before the text.
     fileprivate var head: String
     fileprivate var parts: [Part]
@@ -31,6 +35,10 @@ package struct CaptionScript: Sendable {
     var face = 0
     /// In bytes of the text of its request.
     var offset = 0
+    /// When it is said, in milliseconds since the origin of its event. Nil: at no time.
+    var said: Range<Int64>?
+    /// The color that tags give it. Nil: that of the style.
+    var color: String?
   }
 
   /// More than a file has captions.
@@ -43,12 +51,16 @@ package struct CaptionScript: Sendable {
   /// For each face that is used, all of its text.
   package private(set) var requests: [FontRequest] = []
   private var faces: [Face: Int] = [:]
+  private let style: CaptionStyle?
+  private let highlight: CaptionHighlight?
 
   /// - Parameters:
   ///   - style: for a track without styles of its own.
   ///   - frame: the size of the film. The requests do not depend on it.
   package init(_ captions: CaptionsFormat, style: CaptionStyle?, frame: PixelSize) {
     let styles: Styles
+    self.style = style
+    highlight = CaptionHighlight(style)
     if let style {
       header = CaptionStyle.header([(Self.styleName(0), style)], frame)
       styles = Styles(default: Face(font: style.font, isBold: style.isBold, isItalic: style.isItalic))
@@ -70,12 +82,17 @@ package struct CaptionScript: Sendable {
     var rest = fields[8][...]
     // From the first brace on that nothing closes, all is text.
     var hasTags = true
+    var karaoke = KaraokeTimes()
+    var row: Anchor.Row?
     while !rest.isEmpty {
       let closing = hasTags && rest.first == "{" ? rest.firstIndex(of: "}") : nil
       if rest.first == "{", closing == nil { hasTags = false }
       if let end = closing {
-        let tags = String(rest[...end])
+        var tags = String(rest[...end])
         rest = rest[rest.index(after: end)...]
+        if style != nil { tags = karaoke.read(tags) }
+        if tags.isEmpty { continue }
+        row = row ?? Self.row(in: tags)
         face = styles.face(after: tags, from: face, base: &base, own: own)
         parts.append(Part(tags: scale == 1 ? tags : Self.scaled(tags, by: scale)))
         continue
@@ -84,12 +101,14 @@ package struct CaptionScript: Sendable {
       let text = String(rest[..<end])
       rest = rest[end...]
       let (index, offset) = request(face, text)
-      parts.append(Part(tags: nil, text: text, face: index, offset: offset))
+      parts.append(
+        Part(tags: nil, text: text, face: index, offset: offset, said: karaoke.said, color: karaoke.color))
     }
+    let place = row.flatMap { style?.rows.contains($0) == true ? $0 : nil }
     events.append(
       Event(
-        start: event.start, end: event.end, head: fields[..<8].joined(separator: ",") + ",", parts: parts,
-        isPlacedFreely: event.isPlacedFreely))
+        start: event.start, end: event.end, origin: event.start, row: place,
+        head: fields[..<8].joined(separator: ",") + ",", parts: parts, isPlacedFreely: event.isPlacedFreely))
   }
 
   /// Adds a text to the request of its face. Returns the face's index and the text's place.
@@ -108,6 +127,23 @@ package struct CaptionScript: Sendable {
     for (shown, _) in CaptionText.characters(of: text) { requests[index].text.unicodeScalars.append(shown) }
     requests[index].text += "\n"
     return (index, offset)
+  }
+
+  /// The third of the frame in which a tag places a caption: `\an` by the keys of a number pad, or `\a`, which counts
+  /// from the bottom by fours. Nil: none does.
+  private static func row(in tags: String) -> Anchor.Row? {
+    for tag in tags.dropFirst().dropLast().split(separator: "\\") {
+      let isPad = tag.hasPrefix("an")
+      guard tag.first == "a", let number = Int(tag.dropFirst(isPad ? 2 : 1).prefix { $0.isASCII && $0.isNumber })
+      else { continue }
+      switch (isPad, number) {
+      case (true, 1...3), (false, 1...3): return .bottom
+      case (true, 4...6), (false, 9...11): return .middle
+      case (true, 7...9), (false, 5...7): return .top
+      default: continue
+      }
+    }
+    return nil
   }
 
   /// Tags with their sizes of letters multiplied.
@@ -145,6 +181,7 @@ package struct CaptionScript: Sendable {
       // Captions at the ends of all time are never shown.
       event.start = event.start.addingReportingOverflow(shift).overflow ? event.start : event.start + shift
       event.end = event.end.addingReportingOverflow(shift).overflow ? event.end : event.end + shift
+      event.origin = event.origin.addingReportingOverflow(shift).overflow ? event.origin : event.origin + shift
       return event
     }
   }
@@ -156,6 +193,10 @@ package struct CaptionScript: Sendable {
 
   /// The name of the style of one of the files of a script.
   fileprivate static func styleName(_ number: Int) -> String { number == 0 ? "Default" : "Default\(number)" }
+  /// That of captions which a tag places elsewhere.
+  fileprivate static func styleName(_ name: String, _ row: Anchor.Row) -> String {
+    name + (row == .top ? "Top" : "Bottom")
+  }
 
   // MARK: Events with fonts
 
@@ -170,20 +211,26 @@ package struct CaptionScript: Sendable {
   package func fields(_ event: Event, ofStyle number: Int = 0, fonts: CaptionFonts, used: inout [PlannedFont]) -> String
   {
     var fields = event.head
-    if number > 0 {
+    if number > 0 || event.row != nil {
       var own = fields.commaFields()
       // Those of the files before are placed first.
-      own[0] = "\(number * Self.readOrders + (Int(own[0]) ?? 0) % Self.readOrders)"
-      own[2] = Self.styleName(number)
+      if number > 0 { own[0] = "\(number * Self.readOrders + (Int(own[0]) ?? 0) % Self.readOrders)" }
+      own[2] = event.row.map { Self.styleName(Self.styleName(number), $0) } ?? Self.styleName(number)
       fields = own.joined(separator: ",")
     }
     var current: PlannedFont?
+    var said: Range<Int64>?
+    let cut = event.start - event.origin
     for part in event.parts {
       if let tags = part.tags {
         fields += tags
-        // They may have set another font.
-        current = nil
+        // They may have set another font, and another color.
+        (current, said) = (nil, nil)
         continue
+      }
+      if let highlight, let own = part.said, own != said {
+        fields += highlight.tags((own.lowerBound - cut)..<(own.upperBound - cut), own: part.color)
+        said = own
       }
       var offset = part.offset
       for (shown, written) in CaptionText.characters(of: part.text) {
@@ -325,7 +372,7 @@ extension CaptionStyle {
     Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, \
     Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
     MarginV, Encoding
-    \(styles.map { $0.style.line(named: $0.name) }.joined(separator: "\n"))
+    \(styles.enumerated().map { $1.style.lines(named: $1.name, number: $0) }.joined(separator: "\n"))
 
     [Events]
     Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
@@ -333,11 +380,22 @@ extension CaptionStyle {
     """
   }
 
-  /// The line of a style. The encoding -1 lets each line run from the side where its script begins.
-  private func line(named name: String) -> String {
+  /// Where else than by its anchor captions of the style have another margin.
+  fileprivate var rows: [Anchor.Row] {
+    [Anchor.Row.top, .bottom].filter { $0 != anchor.row && margin(of: $0) != margin(of: anchor.row) }
+  }
+
+  /// The line of a style, and those for captions that tags place where the margin is another one.
+  private func lines(named name: String, number: Int) -> String {
+    let others = rows.map { line(named: CaptionScript.styleName(name, $0), number, margin: margin(of: $0)) }
+    return ([line(named: name, number, margin: margin(of: anchor.row))] + others).joined(separator: "\n")
+  }
+
+  /// The encoding -1 lets each line run from the side where its script begins.
+  private func line(named name: String, _ number: Int, margin vertical: Int) -> String {
     func written(_ color: Color) -> String {
       let parts = [255 - color.alpha, color.blue, color.green, color.red]
-      return "&H" + parts.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+      return "&H" + parts.map(\.hexadecimal).joined()
     }
     let place =
       switch anchor {
@@ -351,10 +409,14 @@ extension CaptionStyle {
       case .top: 8
       case .topRight: 9
       }
-    let (bold, italic, side) = (isBold ? -1 : 0, isItalic ? -1 : 0, sideMargin ?? margin)
+    let (bold, italic, side, padding) = (isBold ? -1 : 0, isItalic ? -1 : 0, sideMargin ?? margin, box?.padding ?? 0)
+    // libass has a rectangle behind a caption as a kind of its shadow.
+    let (back, kind) = box == nil ? (written(outlineColor), 1) : (PlannedCaptions.Box.mark(number), 4)
+    let margins = [edges?.left ?? side, edges?.right ?? side, vertical].map { "\($0 + padding)" }
     return """
       Style: \(name),sans-serif,\(size),\(written(color)),\(written(color)),\(written(outlineColor)),\
-      \(written(outlineColor)),\(bold),\(italic),0,0,100,100,0,0,1,\(outline),0,\(place),\(side),\(side),\(margin),-1
+      \(back),\(bold),\(italic),0,0,100,100,0,0,\(kind),\(outline),\(padding),\(place),\
+      \(margins.joined(separator: ",")),-1
       """
   }
 }

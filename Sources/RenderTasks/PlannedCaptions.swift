@@ -11,6 +11,25 @@ package struct PlannedCaptions: Sendable, Hashable, Codable {
   /// In order of their start. In the text a font's name has a place, `CaptionScript.place(ofFont:)`.
   package var events: [CaptionEvent]
   package var fonts: [PlannedFont]
+  /// The rectangles behind captions, of the styles that have them. Nil: none has.
+  package var boxes: [Box]?
+
+  /// The rectangle behind each caption of a style. The script has it in a color that only marks it.
+  package struct Box: Sendable, Hashable, Codable {
+    /// Red of the mark; green and blue are 0.
+    package var mark: UInt8
+    package var color: Color
+    /// Of its corners, in pixels.
+    package var radius: Int
+
+    /// - Parameter number: That of the style, of which a script has no more than a film has captions.
+    package init(_ number: Int, color: Color, radius: Int) {
+      (mark, self.color, self.radius) = (UInt8(number + 1), color, radius)
+    }
+
+    /// The mark of a style as a script has colors.
+    static func mark(_ number: Int) -> String { "&H000000" + UInt8(number + 1).hexadecimal }
+  }
 
   package init(header: String, start: MediaTime, events: [CaptionEvent], fonts: [PlannedFont]) {
     self.header = header

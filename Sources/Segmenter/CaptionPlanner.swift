@@ -123,6 +123,10 @@ struct CaptionPlanner {
     let last = try planned.time(of: frames.count - 1, frameDuration: grid.frameDuration)
     let connected = times.connected(from: first, through: last)
     if connected.isEmpty { return nil }
+    let boxes = styles.enumerated().compactMap { number, style in
+      style.box.map { PlannedCaptions.Box(number, color: $0.color, radius: $0.radius) }
+    }
+    if !boxes.isEmpty { planned.boxes = boxes }
     for index in connected {
       let (number, event) = drawn.events[index]
       let part = drawn.parts[number]
@@ -132,17 +136,6 @@ struct CaptionPlanner {
           fields: part.script.fields(event, ofStyle: number, fonts: part.fonts, used: &planned.fonts)))
     }
     return planned
-  }
-}
-
-extension Anchor {
-  /// The third of the frame from the top, from 0, in which captions are placed.
-  fileprivate var row: Int {
-    switch self {
-    case .topLeft, .top, .topRight: 0
-    case .left, .center, .right: 1
-    case .bottomLeft, .bottom, .bottomRight: 2
-    }
   }
 }
 

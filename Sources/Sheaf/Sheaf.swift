@@ -8,6 +8,7 @@
 @_exported public import struct CompositionModel.AssetRange
 @_exported public import enum CompositionModel.AudioCodec
 @_exported public import struct CompositionModel.AudioFormat
+@_exported public import struct CompositionModel.CaptionMargins
 @_exported public import struct CompositionModel.Clip
 @_exported public import enum CompositionModel.CommonMetadataKey
 @_exported public import struct CompositionModel.Composition

@@ -46,6 +46,22 @@ import Testing
     }
     #expect(wideStyle.margin == 15 && wideStyle.sideMargin == 100)
     #expect(captions[1].use == .drawn(nil))
+    let written = ##"""
+      {"asset": "w", "leftMargin": 10, "topMargin": 40, "highlightColor": "#ffff00", "spokenColor": "#00ff00",
+        "box": {"color": "#102030a0", "padding": 12, "radius": 6}}
+      """##
+    let karaoke = try lowered(
+      text(written).replacing(#""captions""#, with: #""videoComposition": {"scale": 0.5}, "captions""#),
+      assets: try Self.assets())
+    guard case .drawn(let karaokeStyle?) = karaoke.captions?[0].use else {
+      Issue.record("\(String(describing: karaoke.captions))")
+      return
+    }
+    #expect(karaokeStyle.edges == CaptionMargins(left: 5, top: 20))
+    #expect(
+      karaokeStyle.box == TextBox(color: Color(red: 16, green: 32, blue: 48, alpha: 160), padding: 6, radius: 3))
+    #expect(karaokeStyle.highlightColor == Color(red: 255, green: 255, blue: 0))
+    #expect(karaokeStyle.spokenColor == Color(red: 0, green: 255, blue: 0))
     #expect(
       captions[2].use == .track(CaptionTrack(label: TrackLabel(language: "ger", title: "Deutsch"), isDefault: true)))
     #expect(try lowered(text("")).captions == nil)
@@ -97,6 +113,13 @@ import Testing
       (#"{"asset": "w", "as": "track", "language": "English"}"#, "a.mkv", ["/captions/0/language", "eng"]),
       (##"{"asset": "mute", "color": "#ffffff"}"##, "a.mkv", ["/captions/0/color", "styles of its own"]),
       (#"{"asset": "w", "size": 0}"#, "a.mkv", ["/captions/0/size", "1 to 4096"]),
+      (#"{"asset": "w", "marginLeft": 3}"#, "a.mkv", ["/captions/0/marginLeft", "did you mean 'leftMargin'"]),
+      (#"{"asset": "w", "as": "track", "box": {}}"#, "a.mkv", ["/captions/0/box", "drawn"]),
+      (#"{"asset": "w", "box": {"margin": 3}}"#, "a.mkv", ["/captions/0/box/margin", "padding"]),
+      (
+        ##"{"asset": "mute", "highlightColor": "#ffffff"}"##, "a.mkv",
+        ["/captions/0/highlightColor", "styles of its own"]
+      ),
       (#"{"asset": "w", "file": "x"}"#, "a.mkv", ["/captions/0/file", "did you mean 'asset'"]),
     ]
     for (captions, output, words) in cases {

@@ -52,6 +52,27 @@ import Testing
     #expect(script.tracks[0].captions?.header.contains("Style: Default,Serif,20") == true)
   }
 
+  @Test func `times of words in WebVTT are those of karaoke, from the start of their cue`() throws {
+    let web = try probe(
+      """
+      WEBVTT
+
+      00:01.000 --> 00:03.000
+      <v Ann>One <00:00:01.505><c>two</c> <00:02.000>{3}
+
+      01:00:04.000 --> 01:00:06.000
+      <01:00:04.500>late <01:00:04.200>back <01:00:07.000>beyond <01:00:05.000>end
+
+      00:05.000 --> 00:06.000
+      none <b>here</b> <00:99> <0:00:05.500>
+      """, as: "a.vtt")
+    #expect(
+      events(web) == [
+        "1000-3000 {\\k50.5}One {\\k49.5}two {\\k100}\\{3\\}", "5000-6000 none {\\b1}here{\\b0}",
+        "3604000-3606000 {\\k50}{\\k50}late back beyond {\\k100}end",
+      ])
+  }
+
   @Test func `the text track of a movie is found and does not make it longer`() throws {
     let folder = try TemporaryFolder()
     try Data(Self.srt.utf8).write(to: URL(fileURLWithPath: folder.path("a.srt")))

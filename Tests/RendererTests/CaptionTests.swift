@@ -26,7 +26,7 @@ import Testing
     ])
 
   /// A film of 3 s with captions, rendered segment by segment.
-  private struct Film {
+  struct Film {
     let folder: TemporaryFolder
     let background: AssetDescription
     let captions: AssetDescription

@@ -214,7 +214,10 @@ struct RandomEdits {
     let part = try MediaTimeRange(start: MediaTime(seconds: 1), end: MediaTime(seconds: 9))
     let style = Edit.Captions.Style(
       font: "serif", isItalic: flip(), size: number(10, 60), color: color(), outline: number(0, 4), anchor: .top,
-      margin: flip() ? whole(0...99) : nil, sideMargin: flip() ? whole(0...99) : nil)
+      margin: flip() ? whole(0...99) : nil, sideMargin: flip() ? whole(0...99) : nil,
+      edges: flip() ? CaptionMargins(left: flip() ? whole(0...99) : nil, bottom: whole(0...99)) : nil,
+      box: flip() ? TextBox(padding: whole(0...20), radius: whole(0...9)) : nil,
+      highlightColor: flip() ? color() : nil, spokenColor: flip() ? color() : nil)
     return [
       Edit.Captions("words", source: flip() ? part : nil, at: MediaTime(value: -1, timescale: 3)),
       Edit.Captions("words", use: .drawn(style)),

@@ -76,15 +76,24 @@ public struct CaptionStyle: Sendable, Hashable, Codable {
   public var outline: Double
   public var outlineColor: Color
   public var anchor: Anchor
-  /// Pixels between the text and the frame's edges.
+  /// Pixels between the text, or its box, and the frame's edges.
   public var margin: Int
   /// Those at the left and at the right. Nil: `margin`.
   public var sideMargin: Int?
+  /// Those at one edge. Nil: as `sideMargin` or `margin`.
+  public var edges: CaptionMargins?
+  /// A rectangle behind the lines of each caption. Nil: none.
+  public var box: TextBox?
+  /// The color of a word while it is said, in captions that state the times of their words. Nil: as those before it.
+  public var highlightColor: Color?
+  /// The color of words that have been said. Nil: `color`.
+  public var spokenColor: Color?
 
   public init(
     font: String = "sans-serif", isBold: Bool = false, isItalic: Bool = false, size: Double, color: Color = .white,
     outline: Double, outlineColor: Color = .black, anchor: Anchor = .bottom, margin: Int,
-    sideMargin: Int? = nil
+    sideMargin: Int? = nil, edges: CaptionMargins? = nil, box: TextBox? = nil, highlightColor: Color? = nil,
+    spokenColor: Color? = nil
   ) {
     self.font = font
     self.isBold = isBold
@@ -96,6 +105,51 @@ public struct CaptionStyle: Sendable, Hashable, Codable {
     self.anchor = anchor
     self.margin = margin
     self.sideMargin = sideMargin
+    self.edges = edges
+    self.box = box
+    self.highlightColor = highlightColor
+    self.spokenColor = spokenColor
+  }
+}
+
+/// Pixels between captions and single edges of the frame. Nil: as the style has them for several edges.
+public struct CaptionMargins: Sendable, Hashable, Codable {
+  public var left: Int?
+  public var right: Int?
+  /// Of captions at the top.
+  public var top: Int?
+  /// Of captions at the bottom.
+  public var bottom: Int?
+
+  public init(left: Int? = nil, right: Int? = nil, top: Int? = nil, bottom: Int? = nil) {
+    (self.left, self.right, self.top, self.bottom) = (left, right, top, bottom)
+  }
+}
+
+extension CaptionStyle {
+  /// The margin of captions in a third of the frame, above or below them.
+  package func margin(of row: Anchor.Row) -> Int {
+    switch row {
+    case .top: edges?.top ?? margin
+    case .middle: margin
+    case .bottom: edges?.bottom ?? margin
+    }
+  }
+}
+
+extension Anchor {
+  /// A third of the frame.
+  package enum Row: Sendable {
+    case top, middle, bottom
+  }
+
+  /// The third of the frame in which captions are placed.
+  package var row: Row {
+    switch self {
+    case .topLeft, .top, .topRight: .top
+    case .left, .center, .right: .middle
+    case .bottomLeft, .bottom, .bottomRight: .bottom
+    }
   }
 }
 

@@ -16,6 +16,8 @@ final class CaptionScan {
   /// Whether a caption that ends at its start, or before, is shown at no time: the end is written in the file. In
   /// others it is one without an end.
   private let hasEnds: Bool
+  /// Whether cues may have times of words, on the file's own timeline.
+  private let hasWords: Bool
   private var events: [(start: Int64, end: Int64?, fields: String)] = []
   private var size = 0
   private var format: ScriptEventFormat
@@ -31,6 +33,7 @@ final class CaptionScan {
     self.name = name
     // All properties are set before the first error, so that the decoder is freed.
     format = ScriptEventFormat(name: name)
+    hasWords = container == "webvtt"
     hasEnds = ["srt", "webvtt", "ass"].contains(container)
     timebase = stream.pointee.time_base
     hasStyles = Self.codecsWithStyles.contains(codec)
@@ -59,14 +62,17 @@ final class CaptionScan {
     av_packet_free_side_data(packet.pointer)
     var subtitle = AVSubtitle()
     var isComplete: Int32 = 0
-    let result = avcodec_decode_subtitle2(context, &subtitle, &isComplete, packet.pointer)
+    let marked = try hasWords ? marked(packet) : nil
+    let result = avcodec_decode_subtitle2(context, &subtitle, &isComplete, (marked ?? packet).pointer)
     guard result >= 0 else { throw refusal(of: packet, result) }
     guard isComplete != 0 else { return }
     defer { avsubtitle_free(&subtitle) }
     let end = packet.duration > 0 || hasEnds ? packet.pts &+ packet.duration : nil
     for index in 0..<Int(subtitle.num_rects) {
       guard let text = subtitle.rects[index]?.pointee.ass else { continue }
-      let fields = try format.usual(String(cString: text).replacing("\u{1}", with: ""))
+      let decoded = String(cString: text)
+      let fields = try format.usual(
+        marked == nil ? decoded.replacing("\u{1}", with: "") : WebVTTWords.tagged(decoded))
       events.append((packet.pts, end, fields))
       size += fields.utf8.count
       guard events.count <= CaptionsFormat.greatestCount, size <= CaptionsFormat.greatestSize else {
@@ -76,6 +82,20 @@ final class CaptionScan {
         )
       }
     }
+  }
+
+  /// The packet of a cue with times of words, which have marks. Nil: it has none.
+  private func marked(_ packet: Packet) throws(MediaError) -> Packet? {
+    // The times of a file of WebVTT are in milliseconds.
+    let text = packet.withBytes {
+      WebVTTWords.marked($0, start: packet.pts, end: packet.pts &+ packet.duration)
+    }
+    guard let text else { return nil }
+    let bytes = Array(text.utf8)
+    let marked = try Packet(byteCount: bytes.count)
+    (marked.pts, marked.dts, marked.duration) = (packet.pts, packet.dts, packet.duration)
+    try marked.withMutableBytes { $0.copyBytes(from: bytes) }
+    return marked
   }
 
   /// Why a packet cannot be decoded.

@@ -1,4 +1,5 @@
 import CAss
+import CKernels
 import CPango
 import CompositionModel
 import Media
@@ -18,6 +19,8 @@ final class CaptionPainter {
   /// The events with the names of their fonts.
   private let events: [(event: CaptionEvent, fields: String)]
   private let times: CaptionTimes
+  /// The latest images of which a picture was drawn.
+  private var drawn: [Drawn] = []
   /// Whether an event's size changes while it is shown, so that its place may.
   private let changes: [Bool]
   /// The events that the latest frame shows.
@@ -69,7 +72,7 @@ final class CaptionPainter {
     }
     times = CaptionTimes(
       planned.events.map { .init(start: $0.start, end: $0.end, isPlacedFreely: $0.isPlacedFreely) })
-    changes = planned.events.map { $0.fields.contains("\\t(") }
+    changes = planned.events.map { CaptionEvent.changesSize($0.fields) }
   }
 
   deinit {
@@ -124,7 +127,11 @@ final class CaptionPainter {
     if begins { try begin(before: frame) }
     var change: Int32 = 0
     let images = ass_render_frame(renderer, track, time, &change)
-    if begins || change != 0 { latest = (latest.number + 1, try draw(images)) }
+    // libass reports a change for each box, because it makes it anew.
+    guard begins || change != 0 else { return latest }
+    let drawn = Drawn.all(images, boxes: planned.boxes ?? [])
+    if begins || drawn != self.drawn { latest = (latest.number + 1, try draw(drawn)) }
+    self.drawn = drawn
     return latest
   }
 
@@ -163,31 +170,84 @@ final class CaptionPainter {
   }
 
   /// Nil if nothing of it is within the frame.
-  private func draw(_ images: UnsafeMutablePointer<ASS_Image>?) throws(RenderError) -> BlendPicture? {
+  private func draw(_ images: [Drawn]) throws(RenderError) -> BlendPicture? {
     let whole = PixelRect(format.size)
-    var parts: [ASS_Image] = []
-    var covered: PixelRect?
-    var next = images
-    while let image = next?.pointee {
-      next = image.next
-      let size = PixelSize(width: Int(image.w), height: Int(image.h))
-      guard size.width > 0, size.height > 0,
-        let rect = PixelRect(x: Int(image.dst_x), y: Int(image.dst_y), size: size).intersection(whole)
-      else { continue }
-      parts.append(image)
-      covered = covered.map { $0.enclosing(rect) } ?? rect
-    }
-    guard let covered else { return nil }
+    guard let covered = images.compactMap({ $0.rect.intersection(whole) }).reduce(nil, { $0?.enclosing($1) ?? $1 })
+    else { return nil }
     let cell = format.cell
     let box = cell.reached(by: covered, in: format.size)
     let picture = try RGBAPicture(box.size)
-    for part in parts { picture.draw(part, from: box, within: covered) }
+    // All boxes are below all letters, so that the box of one caption hides no other one.
+    for style in planned.boxes ?? [] {
+      try picture.draw(images.filter { $0.box == style }.map { ($0.rect, $0.opacity) }, style, from: box)
+    }
+    for part in images where part.box == nil { picture.draw(part.image, from: box, within: covered) }
     try ColourConversion.graphics(format)?.convert(picture)
     return try BlendPicture(picture, rect: box, cell: cell, matrix: YCbCrMatrix(format))
   }
 }
 
+/// An image of which libass makes up captions.
+private struct Drawn: Equatable {
+  let image: ASS_Image
+  let rect: PixelRect
+  /// Nil: it is letters, an outline or a shadow.
+  let box: PlannedCaptions.Box?
+
+  /// Of 255.
+  var opacity: UInt32 { 255 - (image.color & 0xFF) }
+
+  /// Those that have pixels, from below.
+  static func all(_ first: UnsafeMutablePointer<ASS_Image>?, boxes: [PlannedCaptions.Box]) -> [Drawn] {
+    var all: [Drawn] = []
+    var next = first
+    while let image = next?.pointee {
+      next = image.next
+      let size = PixelSize(width: Int(image.w), height: Int(image.h))
+      guard size.width > 0, size.height > 0 else { continue }
+      let rect = PixelRect(x: Int(image.dst_x), y: Int(image.dst_y), size: size)
+      let box = boxes.first { UInt32($0.mark) << 24 == image.color & 0xFFFF_FF00 }
+      all.append(Drawn(image: image, rect: rect, box: image.isFilled ? box : nil))
+    }
+    return all
+  }
+
+  /// A bitmap is at the same place only if it is the same: libass keeps those of the frame before. A box it fills anew.
+  static func == (left: Drawn, right: Drawn) -> Bool {
+    left.rect == right.rect && left.box == right.box && left.image.color == right.image.color
+      && (left.box != nil || left.image.bitmap == right.image.bitmap)
+  }
+}
+
+extension ASS_Image {
+  /// Whether it is a rectangle without gaps. Bitmaps of letters have rows that are longer than they are wide.
+  fileprivate var isFilled: Bool {
+    guard stride == w, let bitmap else { return false }
+    return UnsafeBufferPointer(start: bitmap, count: Int(w) * Int(h)).allSatisfy { $0 == 255 }
+  }
+}
+
 extension RGBAPicture {
+  /// Draws boxes of one style; where they overlap there is one of them.
+  /// - Parameters:
+  ///   - boxes: With their opacity, of 255.
+  ///   - origin: The rectangle of the frame that the picture is.
+  fileprivate func draw(
+    _ boxes: [(rect: PixelRect, opacity: UInt32)], _ style: PlannedCaptions.Box, from origin: PixelRect
+  ) throws(RenderError) {
+    guard !boxes.isEmpty else { return }
+    let union = try CoverageMask(size)
+    for (rect, opacity) in boxes {
+      let mask = try CoverageMask(
+        roundedBox: rect.shifted(x: -origin.x, y: -origin.y), radius: style.radius, size)
+      for index in 0..<size.width * size.height {
+        union.base[index] = max(union.base[index], UInt16((UInt32(mask.base[index]) * opacity + 127) / 255))
+      }
+    }
+    var colour = style.color.premultiplied
+    sheaf_paint_over(planes(), union.base, union.stride, &colour, Int32(size.width), Int32(size.height))
+  }
+
   /// Draws a coverage in one colour over what is there.
   /// - Parameters:
   ///   - origin: The rectangle of the frame that the picture is.

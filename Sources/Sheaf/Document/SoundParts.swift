@@ -66,7 +66,9 @@ extension Edit.Captions {
         Style(
           font: captions.font, isBold: captions.bold ?? false, isItalic: captions.italic ?? false, size: captions.size,
           color: captions.color, outline: captions.outline, outlineColor: captions.outlineColor,
-          anchor: captions.anchor, margin: captions.margin, sideMargin: captions.sideMargin))
+          anchor: captions.anchor, margin: captions.margin, sideMargin: captions.sideMargin,
+          edges: captions.edgeMargins,
+          box: captions.box, highlightColor: captions.highlightColor, spokenColor: captions.spokenColor))
     case .track:
       use = .track(
         Edit.TextTrack(
@@ -86,6 +88,8 @@ extension Edit.Captions {
       (captions.size, captions.color) = (style.size, style.color)
       (captions.outline, captions.outlineColor) = (style.outline, style.outlineColor)
       (captions.anchor, captions.margin, captions.sideMargin) = (style.anchor, style.margin, style.sideMargin)
+      (captions.edgeMargins, captions.box) = (style.edges, style.box)
+      (captions.highlightColor, captions.spokenColor) = (style.highlightColor, style.spokenColor)
     case .track(let track):
       captions.as = .track
       (captions.language, captions.title) = (track.language, track.title)

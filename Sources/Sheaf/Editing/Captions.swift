@@ -33,11 +33,21 @@ extension Edit {
       public var margin: Int?
       /// At the left and at the right. Nil: as `margin`.
       public var sideMargin: Int?
+      /// At single edges of the frame. Nil: none has its own.
+      public var edges: CaptionMargins?
+      /// A rectangle behind the lines of each caption, from which the margins count then. Nil: none.
+      public var box: TextBox?
+      /// Of a word while it is said, where the file states the times of its words. Nil: as the words before it.
+      public var highlightColor: VideoComposition.Color?
+      /// Of the words that have been said. Nil: as `color`.
+      public var spokenColor: VideoComposition.Color?
 
       public init(
         font: String? = nil, isBold: Bool = false, isItalic: Bool = false, size: Double? = nil,
         color: VideoComposition.Color? = nil, outline: Double? = nil, outlineColor: VideoComposition.Color? = nil,
-        anchor: VideoComposition.Overlay.Anchor? = nil, margin: Int? = nil, sideMargin: Int? = nil
+        anchor: VideoComposition.Overlay.Anchor? = nil, margin: Int? = nil, sideMargin: Int? = nil,
+        edges: CaptionMargins? = nil, box: TextBox? = nil, highlightColor: VideoComposition.Color? = nil,
+        spokenColor: VideoComposition.Color? = nil
       ) {
         self.font = font
         self.isBold = isBold
@@ -49,6 +59,10 @@ extension Edit {
         self.anchor = anchor
         self.margin = margin
         self.sideMargin = sideMargin
+        self.edges = edges
+        self.box = box
+        self.highlightColor = highlightColor
+        self.spokenColor = spokenColor
       }
     }
 

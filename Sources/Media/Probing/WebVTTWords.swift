@@ -1,0 +1,57 @@
+/// The times of words in a cue of WebVTT, `<00:00:01.500>`, as the tags of karaoke that ASS has for them. libavcodec's
+/// decoder takes every tag that it does not know for none.
+enum WebVTTWords {
+  /// What stands for a tag of karaoke in a text that is decoded. Texts do not have it.
+  private static let mark: Unicode.Scalar = "\u{1}"
+
+  /// The text of a cue with marks in place of its times. Nil: it has no times, or it is not text.
+  /// - Parameters:
+  ///   - start: Of the cue, in milliseconds of the file.
+  ///   - end: The same.
+  static func marked(_ text: some Collection<UInt8>, start: Int64, end: Int64) -> String? {
+    guard text.contains(UInt8(ascii: "<")), let cue = String(validating: text, as: UTF8.self) else { return nil }
+    var parts: [(start: Int64, text: String)] = [(start, "")]
+    var rest = String(String.UnicodeScalarView(cue.unicodeScalars.filter { $0 != mark }))[...]
+    while let open = rest.firstIndex(of: "<") {
+      parts[parts.count - 1].text += rest[..<open]
+      rest = rest[open...]
+      guard let close = rest.firstIndex(of: ">") else { break }
+      let tag = rest[...close]
+      rest = rest[rest.index(after: close)...]
+      if let time = time(tag.dropFirst().dropLast()) {
+        // One that is not later than those before it is none, as one beyond the cue.
+        if time > parts[parts.count - 1].start, time < end { parts.append((time, "")) }
+      } else {
+        parts[parts.count - 1].text += tag
+      }
+    }
+    parts[parts.count - 1].text += rest
+    guard parts.count > 1 else { return nil }
+    let ends = parts.dropFirst().map(\.start) + [end]
+    return zip(parts, ends).map { "\(mark)\($1 - $0.start)\(mark)\($0.text)" }.joined()
+  }
+
+  /// A decoded text with tags in place of the marks.
+  static func tagged(_ text: String) -> String {
+    text.unicodeScalars.split(separator: mark, omittingEmptySubsequences: false).enumerated().map { index, part in
+      guard index % 2 == 1, let duration = Int64(String(part)) else { return String(part) }
+      // In hundredths of a second, with a tenth of one.
+      return "{\\k\(duration / 10)" + (duration % 10 == 0 ? "}" : ".\(duration % 10)}")
+    }.joined()
+  }
+
+  /// Milliseconds of `00:00:01.500` or `00:01.500`.
+  private static func time(_ text: Substring) -> Int64? {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard (2...3).contains(parts.count), let last = parts.last else { return nil }
+    let seconds = last.split(separator: ".", omittingEmptySubsequences: false)
+    guard seconds.count == 2, seconds[0].count == 2, seconds[1].count == 3, parts.first?.count ?? 0 >= 2,
+      parts.dropFirst().dropLast().allSatisfy({ $0.count == 2 })
+    else { return nil }
+    let digits = parts.dropLast() + seconds
+    guard digits.allSatisfy({ $0.count < 8 && $0.allSatisfy { $0.isASCII && $0.isNumber } }) else { return nil }
+    let numbers = digits.compactMap { Int64($0) }
+    let whole = numbers.dropLast().reduce(0) { $0 * 60 + $1 }
+    return numbers.count == digits.count ? whole * 1000 + numbers[numbers.count - 1] : nil
+  }
+}
