@@ -62,12 +62,13 @@ struct SubmitCommand: AsyncParsableCommand {
       let waits = Setting.flag(wait, "SHEAF_WAIT") || output != nil
       guard let films = try await rows.films(of: edit, values, output: output) else {
         let begun = try await begin(values, to: output, waits: waits)
-        if waits { try await end(begun) }
+        if waits { _ = try await end(begun) }
         return
       }
       // All are submitted before the first is waited for, so that the farm has them all.
       let form: CommandFailure.JSONForm = json.isOn ? .lines : .none
       var failures = RowFailures()
+      var costs = RowCosts()
       var jobs: [(title: String, begun: BegunJob)] = []
       for film in films {
         do {
@@ -78,8 +79,16 @@ struct SubmitCommand: AsyncParsableCommand {
         }
       }
       for (title, begun) in waits ? jobs : [] {
-        do { try await end(begun) } catch { try failures.add(error, in: title, json: form) }
+        do {
+          costs.add(try await end(begun))
+        } catch {
+          try failures.add(error, in: title, json: form)
+          // What a job took that made no film counts too.
+          let status = try? await coordinator.ask { try await $0.status(of: begun.job) }
+          if let status { costs.add(status) }
+        }
       }
+      if waits { try costs.print(rows: films.count, asJSON: json.isOn) }
       try failures.end(of: films.count)
     }
   }
@@ -153,9 +162,9 @@ struct SubmitCommand: AsyncParsableCommand {
   }
 
   /// Waits for a job's end, and fetches its film.
-  private func end(_ begun: BegunJob) async throws {
+  private func end(_ begun: BegunJob) async throws -> JobStatus {
     let isJSON = json.isOn
-    try await Interruption.cancelling { [coordinator] in
+    return try await Interruption.cancelling { [coordinator] in
       let (edit, progress) = (begun.edit, begun.progress)
       defer { progress.end() }
       let followed = FollowedJob(job: begun.job, file: begun.file, coordinator: coordinator)
@@ -169,6 +178,7 @@ struct SubmitCommand: AsyncParsableCommand {
         summary.warnings = edit.located(summary.warnings)
         try Console.printJSON(summary)
       }
+      return status
     }
   }
 }

@@ -51,17 +51,20 @@ struct RenderCommand: AsyncParsableCommand {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let values = try parameters.values
       guard let films = try await rows.films(of: edit, values, output: try OutputPath.value(output)) else {
-        return try await render(values, to: try OutputPath.value(output))
+        _ = try await render(values, to: try OutputPath.value(output))
+        return
       }
       var failures = RowFailures()
+      var costs = RowCosts()
       for film in films {
         do {
           try await BlockingWork.run { try film.makeFolder() }
-          try await render(film.values, to: film.output)
+          costs.add(try await render(film.values, to: film.output))
         } catch {
           try failures.add(error, in: film.title, json: json.isOn ? .lines : .none)
         }
       }
+      try costs.print(rows: films.count, asJSON: json.isOn)
       try failures.end(of: films.count)
     }
   }
@@ -69,7 +72,8 @@ struct RenderCommand: AsyncParsableCommand {
   /// - Parameters:
   ///   - values: Of the document's parameters.
   ///   - output: The film's path. Nil: the document's.
-  private func render(_ values: [ParameterValue], to output: String?) async throws {
+  /// - Returns: The status of the job that made it.
+  private func render(_ values: [ParameterValue], to output: String?) async throws -> JobStatus {
     let configuration = try farm.configuration()
     let options = try options.value
     var named = output
@@ -114,6 +118,7 @@ struct RenderCommand: AsyncParsableCommand {
       summary.warnings = edit.located(summary.warnings)
       try Console.printJSON(summary)
     }
+    return made.status
   }
 }
 

@@ -90,16 +90,16 @@ enum StatusText {
 
   /// What the measured attempts took of all workers, in two lines.
   private static func usage(_ usage: JobUsage) -> [String] {
-    let total = usage.total
-    return [
-      field(
-        "took",
-        "\(Measure.duration(total.renderSeconds)) of work in \(Measure.count(usage.attempts, "attempt")), "
-          + "\(Measure.duration(total.cpuSeconds)) of CPU, \(Measure.bytes(total.peakBytes)) at most"),
-      field(
-        "",
-        "\(Measure.duration(total.fetchSeconds)) for \(Measure.bytes(total.fetchedBytes)) of inputs, "
-          + "\(Measure.duration(total.uploadSeconds)) for \(Measure.bytes(total.uploadedBytes)) of results"),
+    zip(["took", ""], costs(usage.total, attempts: usage.attempts)).map { field($0, $1) }
+  }
+
+  /// What attempts took of all workers, in two lines.
+  static func costs(_ total: UsageReport, attempts: Int) -> [String] {
+    [
+      "\(Measure.duration(total.renderSeconds)) of work in \(Measure.count(attempts, "attempt")), "
+        + "\(Measure.duration(total.cpuSeconds)) of CPU, \(Measure.bytes(total.peakBytes)) at most",
+      "\(Measure.duration(total.fetchSeconds)) for \(Measure.bytes(total.fetchedBytes)) of inputs, "
+        + "\(Measure.duration(total.uploadSeconds)) for \(Measure.bytes(total.uploadedBytes)) of results",
     ]
   }
 

@@ -91,5 +91,29 @@ struct RowFilmTests {
       let lines = try Self.frames(files.path("\(row).mkv")).split(separator: "\n").filter { !$0.hasPrefix("#") }
       #expect(lines.count == count)
     }
+
+    // What the jobs took is added up, for people and as JSON.
+    #expect(result.errors.contains("2 of 2 films"), "\(result.errors)")
+    let again = try await farm.sheaf("submit", card, "--rows", rows, "--wait", "--json").run()
+    let objects = try again.output.split(separator: "\n").map { line in
+      try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+    try #require(objects.count == 3, "\(again.output)")
+    let (films, sum) = (objects.prefix(2), objects[2])
+    #expect(sum["rows"] as? Int == 2 && sum["done"] as? Int == 2 && sum["failed"] as? Int == 0)
+    #expect(sum["bytes"] as? Int == films.reduce(0) { $0 + ($1["bytes"] as? Int ?? 0) })
+    #expect(sum["frames"] as? Int == 5)
+    var (cpu, attempts) = (0.0, 0)
+    for film in films {
+      let job = try #require(film["job"] as? String)
+      let status = try await farm.sheaf("status", job, "--json").run().output
+      let fields = try #require(try JSONSerialization.jsonObject(with: Data(status.utf8)) as? [String: Any])
+      guard let usage = fields["usage"] as? [String: Any] else { continue }
+      cpu += try #require((usage["total"] as? [String: Any])?["cpuSeconds"] as? Double)
+      attempts += try #require(usage["attempts"] as? Int)
+    }
+    #expect(sum["attempts"] as? Int == attempts && attempts > 0)
+    let total = try #require(sum["usage"] as? [String: Any])
+    #expect(abs(try #require(total["cpuSeconds"] as? Double) - cpu) < 0.01)
   }
 }
