@@ -35,6 +35,10 @@ static inline int sheaf_line_runs_from_right(PangoLayoutLine *line) {
   return direction == PANGO_DIRECTION_RTL || direction == PANGO_DIRECTION_WEAK_RTL;
 }
 
+// Whether a line may be wrapped before the character at an index of a layout's text, and whether it is a space there.
+static inline int sheaf_may_wrap(const PangoLogAttr *attributes, int index) { return attributes[index].is_line_break; }
+static inline int sheaf_is_white(const PangoLogAttr *attributes, int index) { return attributes[index].is_white; }
+
 // In the place of a glyph: nothing is drawn, as wide as the glyph was.
 static const PangoGlyph sheaf_glyph_empty = PANGO_GLYPH_EMPTY;
 

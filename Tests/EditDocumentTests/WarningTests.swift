@@ -267,6 +267,27 @@ import Testing
     if let words { #expect(found[0].message.contains(words), "\(found)") }
   }
 
+  /// Four words of 400 pixels each with spaces of 30: two are in a line of 1000 pixels, and none in one of 430.
+  @Test(arguments: [
+    (1000, 500, nil), (1000, 560, "bottom"), (860, 560, "bottom"), (820, 310, "bottom"), (820, 200, nil),
+  ])
+  func `a text whose words take more lines than there is room for`(_ width: Int, _ top: Int, _ edge: String?) throws {
+    let text = film(
+      picture,
+      composition: #"{"renderSize": [1280, 720], "overlays": [{"text": "a b c d", "x": 0, "y": \#(top), "size": 100, "#
+        + #""width": \#(width)}]}"#)
+    let document = try Document.parse(Array(text.utf8))
+    let edit = try document.lower(assets: standardAssets(), output: nil)
+    let words = (0..<4).map { index in
+      TextMeasure.Word(start: 4.3 * Double(index), end: 4.3 * Double(index) + 4, first: 2 * index, last: 2 * index + 1)
+    }
+    let measure = TextMeasure(lines: [16.9], lineHeight: 1.2, words: [words])
+    let findings = FontFindings(substitute: nil, missing: [], measure: measure)
+    let found = document.textWarnings(edit, [try #require(document.fontRequests.first): findings])
+    #expect(found.count == (edge == nil ? 0 : 1), "\(found)")
+    if let edge { #expect(found[0].message.contains("cut off at the \(edge)"), "\(found)") }
+  }
+
   @Test func `a placeholder of a template that was not filled in`() throws {
     let text = documentText(
       tracks: "[\(picture)]",

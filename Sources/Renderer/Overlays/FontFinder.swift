@@ -197,24 +197,8 @@ private struct Finding {
         ? nil : families.min { $0.start < $1.start }?.family,
       missing: missing.sorted())
     // The place of captions is libass's.
-    if request.needsOutlines != true { findings.measure = Self.measure(text.layout, size: Self.size) }
+    if request.needsOutlines != true { findings.measure = TextRuler.measure(text.layout, size: Self.size) }
     return (TextFonts(fonts: fonts, runs: Self.runs(parts, length: request.text.utf8.count)), findings)
-  }
-
-  /// How large a layout is that is not wrapped.
-  private static func measure(_ layout: OpaquePointer, size: Double) -> TextMeasure? {
-    guard let iterator = pango_layout_get_iter(layout) else { return nil }
-    defer { pango_layout_iter_free(iterator) }
-    let unit = Double(PANGO_SCALE) * size
-    var lines: [Double] = []
-    repeat {
-      var logical = PangoRectangle()
-      pango_layout_iter_get_line_extents(iterator, nil, &logical)
-      lines.append(Double(logical.width) / unit)
-    } while pango_layout_iter_next_line(iterator) != 0
-    var whole = PangoRectangle()
-    pango_layout_get_extents(layout, nil, &whole)
-    return TextMeasure(lines: lines, lineHeight: Double(whole.height) / unit / Double(lines.count))
   }
 
   /// The characters in place of which Pango draws a box.
