@@ -100,4 +100,22 @@ struct ArchitectureTests {
       #expect(left.isEmpty, "\(room): these name types of one another in a circle: \(left.keys.sorted())")
     }
   }
+
+  /// Two definitions of a name, each in a C module of its own, end the build of a room that sees both, which only a
+  /// clean one may notice.
+  @Test func `no two C modules define the same function`() throws {
+    let sources = Self.repository.appending(path: "Sources")
+    var rooms: [Substring: Set<String>] = [:]
+    for room in try FileManager.default.contentsOfDirectory(atPath: sources.path) {
+      let files = try FileManager.default.subpathsOfDirectory(atPath: sources.appending(path: room).path)
+      for file in files where file.hasSuffix(".h") {
+        let text = try String(contentsOf: sources.appending(path: "\(room)/\(file)"), encoding: .utf8)
+        for match in text.matches(of: #/(?m)^(?:static inline|typedef|struct|enum|#define)\b[^\n]*?\b(?<name>sheaf_\w+)/#) {
+          rooms[match.name, default: []].insert(room)
+        }
+      }
+    }
+    #expect(rooms.count > 50)
+    for (name, rooms) in rooms { #expect(rooms.count == 1, "\(name) is defined in \(rooms.sorted())") }
+  }
 }
