@@ -1,8 +1,8 @@
 public import CompositionModel
 
 extension Document {
-  /// A picture, a video, a shape or a text over the composited frame. It has one of `image`, `video`, `shape` and
-  /// `text`, and the keys of that. What is nil has its default.
+  /// A picture, a video, a shape, a text or a waveform over the composited frame. It has one of `image`, `video`,
+  /// `shape`, `text` and `waveform`, and the keys of that. What is nil has its default.
   public struct Overlay: Hashable, Sendable {
     /// An asset that is a still picture, or an animated one.
     public var image: AssetID?
@@ -10,6 +10,7 @@ extension Document {
     public var video: AssetID?
     public var shape: DrawnPicture.Shape?
     public var text: Text?
+    public var waveform: Waveform?
 
     /// When it is shown. Nil: during the whole film; a video from 0 for as long as it plays.
     public var over: TimeRange?
@@ -66,7 +67,7 @@ extension Document {
     public var italic: Bool?
     /// Pixels of the font's em square. Nil: an eighteenth of the frame's height.
     public var size: Double?
-    /// Of a text: nil is white. Of a shape: what it is filled with.
+    /// Of a text or a waveform: nil is white. Of a shape: what it is filled with.
     public var color: Color?
     /// Nil: `center`.
     public var align: StyledText.Alignment?
@@ -83,6 +84,7 @@ extension Document {
     public init(image: AssetID) { self.image = image }
     public init(video: AssetID) { self.video = video }
     public init(shape: DrawnPicture.Shape) { self.shape = shape }
+    public init(waveform: Waveform) { self.waveform = waveform }
     public init(text: String) { self.text = .text(text) }
     public init(text track: TrackText) { text = .track(track) }
     public init(text counting: CountingText) { text = .counting(counting) }
@@ -168,9 +170,12 @@ extension Document {
 
 extension Document.Overlay {
   var json: JSONValue {
-    let isOf = [image != nil, video != nil, shape != nil].firstIndex(of: true)
+    let isOf = [image != nil, video != nil, shape != nil, waveform != nil].firstIndex(of: true)
     let properties = isOf.map {
-      [OverlayKeys.imageProperties, OverlayKeys.videoProperties, OverlayKeys.shapeProperties][$0]
+      [
+        OverlayKeys.imageProperties, OverlayKeys.videoProperties, OverlayKeys.shapeProperties,
+        OverlayKeys.waveformProperties,
+      ][$0]
     }
     return .object(self, properties ?? OverlayKeys.textProperties)
   }

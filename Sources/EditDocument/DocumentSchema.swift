@@ -20,7 +20,8 @@ public enum DocumentSchema {
     ] + FilterKind.allCases.compactMap { FilterTables.tables[$0] } + [
       VideoCompositionKeys.table, FilmColourKeys.table, TransitionKeys.table, CompositorKeys.table,
       InstructionKeys.table, LayerKeys.table, OverlayKeys.imageTable, OverlayKeys.videoTable, OverlayKeys.shapeTable,
-      OverlayKeys.textTable, PictureKeys.table, NestedKeys.table, GradientKeys.table, GradientStopKeys.table,
+      OverlayKeys.textTable, OverlayKeys.waveformTable, WaveformKeys.table, PictureKeys.table, NestedKeys.table,
+      GradientKeys.table, GradientStopKeys.table,
       OutlineKeys.table, ShadowKeys.table, BorderKeys.table, BoxKeys.table, TrackTextKeys.table, RevealKeys.table,
       NumberTrackKeys.table,
       AudioMixKeys.trackTable, RampTables.volume, RampTables.clipVolume, RampTables.pan, RampTables.mix, DuckKeys.table,

@@ -185,7 +185,7 @@ extension Lowering {
       switch overlay.content {
       case .image(let id, _, _): add(id, overlay.pointer)
       case .video(let id, _, _, _): add(id, overlay.pointer)
-      case .shape, .text: break
+      case .shape, .text, .waveform: break
       }
     }
   }

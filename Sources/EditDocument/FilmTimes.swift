@@ -56,6 +56,8 @@ extension Lowering {
       switch overlay.content {
       case .image(let asset, _, _): times.add(assets[asset], overlay.over)
       case .video(let video): times.add(assets[video.asset], overlay.over)
+      case .waveform(let waveform):
+        if case .asset(let asset, _) = waveform.sound { times.add(assets[asset], overlay.over) }
       case .text: break
       }
     }

@@ -163,17 +163,19 @@ enum OverlayKeys {
   static let videoTable = table("videoOverlay", "a video overlay", Array(videoProperties))
   static let shapeTable = table(
     "shapeOverlay", "a shape overlay", Array(shapeProperties), kind: PictureKeys.kinds, rules: PictureKeys.rules)
+  static let waveformTable = table("waveformOverlay", "a waveform overlay", Array(waveformProperties))
   static let textTable = table("textOverlay", "a text overlay", Array(textProperties))
   /// What is none of them, or several.
   static let table: ObjectTable = {
     var keys = [image] + ofPictures + [video, use] + ofTexts.filter { $0.name != "width" }
-    keys += [shape, PictureKeys.gradient, PictureKeys.cornerRadius, PictureKeys.border] + common + [ramps]
+    keys += [waveform, shape, PictureKeys.gradient, PictureKeys.cornerRadius, PictureKeys.border] + common + [ramps]
     return table("", "an overlay", keys)
   }()
 
   static let contents = [
     ("image", imageTable, imageProperties), ("video", videoTable, videoProperties),
     ("shape", shapeTable, shapeProperties), ("text", textTable, textProperties),
+    ("waveform", waveformTable, waveformProperties),
   ]
 
   private static func table(
@@ -192,7 +194,7 @@ enum OverlayKeys {
       ])
   }
 
-  /// An overlay has one of `image`, `video`, `shape` and `text`, and the keys of that.
+  /// An overlay has one of `image`, `video`, `shape`, `text` and `waveform`, and the keys of that.
   static let schema: JSONValue = .object([
     ("type", "object"), ("oneOf", .array(contents.map { .requires($0.0) })),
     ("allOf", .array(contents.map { .when(.requires($0.0), then: $0.1.reference) })),

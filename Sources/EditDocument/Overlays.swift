@@ -7,6 +7,7 @@ struct OverlayEntry: Sendable {
     case image(AssetID, OverlaySize, loop: Document.Overlay.Loop?)
     case video(AssetID, use: Document.TimeRange?, OverlaySize, loop: Document.Overlay.Loop?)
     case shape(DrawnPicture, OverlaySize)
+    case waveform(Document.Waveform, OverlaySize)
     /// If `size` is nil, it follows the frame's height. With `track` the text itself comes from there.
     case text(StyledText, size: Double?, track: TrackText?)
   }
@@ -97,7 +98,9 @@ extension DocumentReader {
   mutating func overlay(_ value: JSONValue) -> OverlayEntry? {
     guard case .object(let members) = value.content else {
       problems.addShape(
-        value.pointer, "\(value.shown) should be an overlay: an object with 'image', 'video', 'shape' or 'text'")
+        value.pointer,
+        "\(value.shown) should be an overlay: an object with 'image', 'video', 'shape', 'text' or "
+          + "'waveform'")
       return nil
     }
     let written = OverlayKeys.contents.filter { content in members.contains { $0.key == content.0 } }
@@ -107,7 +110,8 @@ extension DocumentReader {
       let names = list(written.map { "'\($0.0)'" })
       problems.addShape(
         value.pointer,
-        "an overlay has 'image', 'video', 'shape' or 'text'; this one has \(written.isEmpty ? "none of them" : names)")
+        "an overlay has 'image', 'video', 'shape', 'text' or 'waveform'; this one has \(written.isEmpty ? "none of them" : names)"
+      )
     }
     // The other keys are checked all the same, so that all problems are reported at once.
     let found = problems.count
@@ -115,7 +119,8 @@ extension DocumentReader {
     readPlacement(fields, into: &overlay)
     let isPlaced = problems.count == found
     let isShape = fields.has("shape")
-    let isPicture = fields.has("image") || fields.has("video") || isShape
+    let isColoured = isShape || fields.has("waveform")
+    let isPicture = fields.has("image") || fields.has("video") || isColoured
     var properties = isOne ? written[0].2 : OverlayKeys.contents.flatMap(\.2)
     var seen: Set<String> = ["anchor", "inset", "in", "x", "y"]
     properties.removeAll { property in
@@ -126,7 +131,7 @@ extension DocumentReader {
         ? fields.has("text") : ofPictures.contains(name) && !isPicture && name != OverlayKeys.wrapWidth.name
       return !seen.insert(name).inserted || isLeftOut
         || OverlayKeys.ofTexts.contains { $0.name == name } && !fields.has("text") && !(isPicture && name == "width")
-          && !(isShape && name == "color")
+          && !(isColoured && name == "color")
     }
     read(fields, properties, into: &overlay)
     overlay.opacity = read(fields, OverlayKeys.opacity)
@@ -178,6 +183,7 @@ extension DocumentReader {
           DrawnPicture($0, fill: fill, cornerRadius: overlay.cornerRadius, border: overlay.border), size)
       }
     }
+    if fields.has("waveform") { return overlay.waveform.map { .waveform($0, size) } }
     guard let video = overlay.video, overlay.use != nil || !fields.has("use") else { return nil }
     return .video(video, use: overlay.use, size, loop: overlay.loop)
   }
@@ -346,6 +352,8 @@ extension Lowering {
     case .image(let id, _, _), .video(let id, _, _, _): return geometry(&placed, of: id)
     case .shape(_, let size):
       return frameSize.flatMap { geometry(&placed, of: shapeSize(size, entry, $0), named: "the shape") }
+    case .waveform(_, let size):
+      return frameSize.flatMap { geometry(&placed, of: waveformSize(size, entry, $0), named: "the waveform") }
     // A text has no crop, which is all that depends on the picture's size.
     case .text: return geometry(&placed, of: PixelSize(width: 1, height: 1), named: "the text")
     }
@@ -384,6 +392,12 @@ extension Lowering {
       picture.size = shown
       checkArea(of: picture, at: entry.pointer)
       return .image(asset: addPicture(picture, at: entry.pointer), width: shown.width, height: shown.height)
+    case .waveform(let written, let size):
+      guard let frame else { return nil }
+      let shown = waveformSize(size, entry, frame)
+      return waveform(written, color: entry.written.color, shown, at: entry.pointer.key("waveform")).map {
+        .waveform($0)
+      }
     case .text(var text, let size, _):
       // An eighteenth of the frame's height is 60 pixels at 1080.
       text.size = size.map { $0 * scale.approximate } ?? Double(frame?.height ?? 18) / 18

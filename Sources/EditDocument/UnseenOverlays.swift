@@ -38,6 +38,7 @@ extension Lowering {
     case .video(let video):
       assets[video.asset]?.defaultTrack(.video)?.video?.presentationSize
         .overlaySize(width: video.width, height: video.height)
+    case .waveform(let waveform): waveform.size
     case .text: nil
     }
   }

@@ -63,7 +63,7 @@ package struct AudioMixdown: Sendable, Hashable, Codable {
 
 extension AudioMixdown {
   /// The digests of the files that it reads.
-  fileprivate var digests: [String] { sources.flatMap { $0.nested?.digests ?? [$0.digest] } }
+  package var digests: [String] { sources.flatMap { $0.nested?.digests ?? [$0.digest] } }
 
   /// Whether a sample depends on all that was heard before it, because the filters and the ducking of a track have a
   /// state. What has a state of its own in a clip, such as the clip's filters, begins with the clip.

@@ -11,8 +11,9 @@ extension VideoTask {
     return (own + nested.flatMap(\.tableDigests)).filter { seen.insert($0).inserted }
   }
 
-  /// The digests of the task's inputs that are no sources: fonts and look-up tables. They follow those of the sources.
-  package var otherDigests: [String] { fontDigests + tableDigests }
+  /// The digests of the task's inputs that are no sources: fonts, look-up tables, and the files of sound that is seen.
+  /// They follow those of the sources.
+  package var otherDigests: [String] { fontDigests + tableDigests + soundDigests }
 }
 
 extension PlannedLayer {

@@ -269,4 +269,5 @@ package enum PlannedOverlayContent: Sendable, Hashable, Codable {
   case image(source: Int, width: Int?, height: Int?)
   case video(PlannedOverlayVideo)
   case text(StyledText, TextFonts)
+  case waveform(PlannedWaveform)
 }

@@ -34,7 +34,7 @@ struct AudioPlanner {
   }
 
   /// - Parameter range: The part of the composition that is heard. Clips outside of it are left out.
-  private func mixdown(
+  func mixdown(
     _ encoder: AudioSettings, _ samples: Range<Int64>, hearing range: MediaTimeRange
   ) throws(PlanError) -> AudioMixdown {
     let mix = edit.audioMix

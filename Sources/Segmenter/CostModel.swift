@@ -149,6 +149,7 @@ struct CostModel {
     var (asset, width, height, isMoving) = (AssetID?.none, Int?.none, Int?.none, false)
     switch overlay.content {
     case .text(let text): if text.counting != nil { shown += outputPixels * CostModel.counting }
+    case .waveform(let waveform): shown = pixels(waveform.size) * (1 + CostModel.counting)
     case .image(let image, let ownWidth, let ownHeight): (asset, width, height) = (image, ownWidth, ownHeight)
     case .video(let video): (asset, width, height, isMoving) = (video.asset, video.width, video.height, true)
     }

@@ -13,6 +13,7 @@ struct SegmentBuilder {
   private let overlays: OverlayIndex
   private let filters: [Filter<RampList>]?
   private let captions: CaptionPlanner
+  private let waveforms: WaveformPlanner
   private let metadata: [TrackID: MetadataTrack]
   private let nestedCount: NestedPlanner.Count
   /// Whether it builds what another segment shows.
@@ -35,6 +36,7 @@ struct SegmentBuilder {
     self.segments = segments
     filters = edit.videoComposition.filters
     metadata = Dictionary((edit.metadata ?? []).map { ($0.id, $0) }) { first, _ in first }
+    waveforms = WaveformPlanner(edit: edit, sources: sources)
     captions = try CaptionPlanner(edit, grid: timeline.grid, sources: sources, fonts: fonts)
     overlays = try OverlayIndex(edit.videoComposition.overlays, timeline: timeline, segments: segments)
   }
@@ -193,6 +195,15 @@ struct SegmentBuilder {
         try OverlayVideoPlanner(
           video: video, alpha: overlay.alpha, start: overlay.over.start, grid: timeline.grid, clock: clock
         ).plan(all, used: &used))
+    case .waveform(let waveform):
+      let start = try mapErrors(to: PlanError.time("the waveform over \(overlay.over)")) { () throws(TimeError) in
+        try timeline.grid.time(of: clock.frames.lowerBound)
+      }
+      let times = try mapErrors(to: PlanError.time("the waveform over \(overlay.over)")) { () throws(TimeError) in
+        let first = try timeline.grid.time(of: shown.first?.lowerBound ?? clock.frames.lowerBound)
+        return first...max(first, try timeline.grid.time(of: (shown.last?.upperBound ?? clock.frames.upperBound) - 1))
+      }
+      content = .waveform(try waveforms.plan(waveform, over: overlay.over, shown: times, start: start))
     case .image(let asset, let width, let height):
       content = .image(
         source: try used.index(ofStill: asset, alpha: overlay.alpha, for: "an overlay"), width: width, height: height)

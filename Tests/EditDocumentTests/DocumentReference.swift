@@ -40,6 +40,10 @@ enum DocumentReference {
     Section(name: "gradient", keys: GradientKeys.table.keys),
     Section(name: "gradientStop", keys: GradientStopKeys.table.keys),
     Section(name: "textOverlay", keys: OverlayKeys.ofTexts),
+    Section(
+      name: "waveformOverlay",
+      keys: [OverlayKeys.waveform, OverlayKeys.color, OverlayKeys.waveformWidth, OverlayKeys.waveformHeight]),
+    Section(name: "waveform", keys: WaveformKeys.table.keys),
     Section(name: "countingText", keys: CountingKeys.reference),
     Section(name: "outline", keys: OutlineKeys.table.keys),
     Section(name: "shadow", keys: ShadowKeys.table.keys),

@@ -76,6 +76,19 @@ import Testing
     expect(names(in: overlays, "anchor"), contain: Anchor.allCases)
   }
 
+  @Test func `every style of captions and of waveforms has a picture`() throws {
+    let captions = try fragments("Captions").compactMap { $0 as? [String: Any] }
+    for key in ["box", "highlightColor", "spokenColor", "leftMargin", "rightMargin", "topMargin", "bottomMargin"] {
+      #expect(captions.contains { $0[key] != nil }, "no picture of '\(key)'")
+    }
+    let waveforms = try fragments("Waveforms").compactMap { ($0 as? [String: Any])?["waveform"] as? [String: Any] }
+    for key in WaveformKeys.table.keyNames {
+      #expect(waveforms.contains { $0[key] != nil } || key == "style", "no picture of '\(key)'")
+    }
+    let styles = Set(waveforms.map { $0["style"] as? String ?? "bars" })
+    expect(styles, contain: Waveform.Style.allCases)
+  }
+
   @Test func `every way to place an overlay has a picture`() throws {
     let overlays = try fragments("Overlays").compactMap { $0 as? [Any] }.joined().compactMap { $0 as? [String: Any] }
     for kind in ["image", "video", "text"] {

@@ -43,7 +43,8 @@ import Testing
             && DocumentReference.sections.first { $0.name == "ramp" }?.keys
               .contains { $0.name == key.name } == true
           || table.name == "audioTransition"
-          || table.name == "textOverlay" && key.name == "ramps" || table.name == "numberTrack"
+          || ["textOverlay", "waveformOverlay"].contains(table.name) && key.name == "ramps"
+          || table.name == "numberTrack"
         #expect(isShown, "'\(key.name)' of '\(table.name)'")
       }
     }

@@ -170,6 +170,10 @@ struct RandomEdits {
       .init(.metadata("place", style), place: .anchor(.top)),
       .init(.counting(counts[whole(0...4)], style), place: .anchor(.left)),
       .init(
+        .waveform(
+          flip() ? .init(asset: "music") : .init(asset: "shot", style: .line), color: flip() ? color() : nil,
+          height: flip() ? .percent(20) : nil)),
+      .init(
         .metadata(
           "speed", style, decimals: whole(0...1),
           rounding: VideoComposition.Overlay.NumberRounding.allCases[whole(0...2)], prefix: "≈ ",

@@ -171,6 +171,7 @@ public enum OverlayContent: Sendable, Hashable, Codable {
   case image(asset: AssetID, width: Int?, height: Int?)
   case video(OverlayVideo)
   case text(StyledText)
+  case waveform(Waveform)
 }
 
 /// A video or an animated picture as an overlay. It starts with the overlay. When it has played as often as it is to,

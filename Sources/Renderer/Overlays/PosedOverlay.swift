@@ -108,7 +108,7 @@ final class PosedText {
 
 extension [Filter<Double>] {
   /// How far beyond a picture its blur is seen, in pixels of the film; a multiple of 32.
-  fileprivate var reach: Int {
+  var reach: Int {
     var sum = 0.0
     for case .blur(let radius) in self { sum += 3 * radius }
     return Int((Swift.min(sum, 1024) / 32).rounded(.up)) * 32

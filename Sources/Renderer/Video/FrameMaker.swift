@@ -28,6 +28,8 @@ package final class FrameMaker {
   private var posedPictures: [Int: (frame: Frame, fitter: SourceFitter)] = [:]
   private var posedTexts: [Int: PosedText] = [:]
   private let countingTexts: CountingTexts
+  /// By index in `task.overlays`.
+  private var waveforms: [Int: WaveformPainter] = [:]
   /// The mattes of transitions by index in `task.sources`.
   private var mattes: [Int: MatteLevels] = [:]
   /// By index in `task.captions`.
@@ -140,6 +142,11 @@ package final class FrameMaker {
     for overlay in stack.overlays {
       var still = overlay
       still.time = overlay.time.map { _ in .zero }
+      if let time = overlay.time, let painter = try waveform(overlay.index) {
+        key.items.append(.overlay(still, shown: try painter.move(to: time)))
+        shownByOverlays.append(nil)
+        continue
+      }
       guard let time = overlay.time, let moving = try movingOverlay(overlay.index) else {
         key.items.append(.overlay(still, shown: nil))
         shownByOverlays.append(nil)
@@ -239,6 +246,12 @@ package final class FrameMaker {
         picture = try moving.picture(shown, pose, by: filters)
       } else {
         picture = try moving.picture(shown)
+      }
+    } else if let painter = waveforms[overlay.index] {
+      if let pose = overlay.pose {
+        picture = try painter.picture(pose, by: filters)
+      } else {
+        picture = try painter.picture().map { .blend($0) }
       }
     } else if let pose = overlay.pose {
       picture = try posed(overlay.index, pose, text: overlay.text)
@@ -376,7 +389,7 @@ package final class FrameMaker {
       picture = try Overlays.image(
         frame, of: source, SourceFitter(source, format: task.format), width: width, height: height,
         placement: overlay.placement, format: task.format)
-    case .video: picture = nil
+    case .video, .waveform: picture = nil
     }
     overlays[index] = .some(picture)
     return picture
@@ -407,8 +420,19 @@ package final class FrameMaker {
       }
       return try PosedOverlay.picture(
         picture.frame, picture.fitter, width: width, height: height, overlay.placement, pose, by: filters)
-    case .video: return nil
+    case .video, .waveform: return nil
     }
+  }
+
+  /// Nil for an overlay that is no picture of sound.
+  private func waveform(_ index: Int) throws(RenderError) -> WaveformPainter? {
+    if let known = waveforms[index] { return known }
+    let overlay = task.overlays[index]
+    guard case .waveform(let planned) = overlay.content else { return nil }
+    let painter = try WaveformPainter(
+      planned, placement: overlay.placement, format: task.format, inputs: inputs, liveness: liveness)
+    waveforms[index] = painter
+    return painter
   }
 
   /// Nil for an overlay that does not move.

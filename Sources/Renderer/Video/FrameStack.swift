@@ -156,6 +156,7 @@ struct StackPlanner {
         if case .text(let text, _) = overlay.content {
           shown.text = try text.counting?.text(at: time, frameDuration: task.format.frameDuration)
         }
+        if case .waveform = overlay.content { shown.time = try time.exact }
         if case .video(let video) = overlay.content { shown.time = try video.sourceTime(at: time) }
         stack.overlays.insert(shown, at: 0)
       }

@@ -150,7 +150,7 @@ extension VideoTask {
       switch overlay.content {
       case .image(let source, _, _): source
       case .video(let video): video.source
-      case .text: nil
+      case .text, .waveform: nil
       }
     }
     let clips = spans.flatMap(\.clips)

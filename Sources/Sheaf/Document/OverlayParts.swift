@@ -89,6 +89,8 @@ extension VideoComposition.Overlay.Content {
       case .times(let count): loop = count
       }
       self = .video(video, use: use, width: width, height: height, loop: loop)
+    } else if let waveform = overlay.waveform {
+      self = .waveform(waveform, color: overlay.color, width: width, height: height)
     } else if let shape = overlay.shape {
       let fill = overlay.color.map { Edit.Picture.Fill.color($0) } ?? overlay.gradient.map { .gradient($0) }
       self = .shape(
@@ -135,6 +137,9 @@ extension VideoComposition.Overlay.Content {
       }
       (overlay.cornerRadius, overlay.border) = (picture.cornerRadius, picture.border)
       (overlay.width, overlay.height) = (width?.written, height?.written)
+    case .waveform(let waveform, let color, let width, let height):
+      overlay = Document.Overlay(waveform: waveform)
+      (overlay.color, overlay.width, overlay.height) = (color, width?.written, height?.written)
     case .text(let text):
       overlay = Document.Overlay(text: text.text)
       text.write(into: &overlay)

@@ -27,6 +27,8 @@ extension VideoComposition {
         suffix: String = "")
       /// A value of each frame, such as a timecode or a counter, in the style of a text, whose own `text` is empty.
       case counting(Count, StyledText)
+      /// A picture of sound that moves with it, of which nil is white, the frame's width and a quarter of its height.
+      case waveform(Waveform, color: VideoComposition.Color? = nil, width: Length? = nil, height: Length? = nil)
     }
 
     /// A rectangle of the frame.
@@ -52,6 +54,8 @@ extension VideoComposition {
 
     /// A text whose value is that of each frame.
     public typealias Count = Document.CountingText
+    /// The sound that is shown, and how.
+    public typealias Waveform = Document.Waveform
     public typealias Anchor = CompositionModel.Anchor
     /// How numbers of a metadata track are rounded.
     public typealias NumberRounding = CompositionModel.NumberRounding
