@@ -2,7 +2,7 @@ package import FarmAPI
 import Glibc
 package import SystemSupport
 
-extension Waveform {
+extension WaveformData {
   /// Reads a WAVE file. Blocks. Throws `CommandFailure`, or the error of a file that cannot be read.
   /// - Parameter chosen: The numbers of the channels that are read. Nil: all.
   package init(_ file: OpenFile, _ resolution: Resolution, channels chosen: [Int]? = nil) throws {

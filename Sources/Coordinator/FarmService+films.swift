@@ -52,7 +52,7 @@ extension FarmService {
 
   /// The waveform of a job's film, which is a WAVE file. Throws as `films(of:)` does, and `.conflict` if the job has
   /// several outputs, `.invalid` if the film is no such file or would have too many points.
-  package func waveform(of id: JobID, _ resolution: Waveform.Resolution) async throws -> Waveform {
+  package func waveform(of id: JobID, _ resolution: WaveformData.Resolution) async throws -> WaveformData {
     let files = try await films(of: id)
     guard let film = files.first, files.count == 1, film.source == film.content.digest else {
       throw FarmError(.conflict, "job \(id) has several outputs, and no waveform")
@@ -61,11 +61,11 @@ extension FarmService {
     _ = try await read(film.source, offset: 0, length: 12)
     do {
       return try await BlockingWork.run(.hashing) { [store = coordinator.content.store] in
-        try Waveform(of: film.name, size: film.content.size, resolution) { offset, length in
+        try WaveformData(of: film.name, size: film.content.size, resolution) { offset, length in
           [UInt8](try store.read(film.source, offset: offset, length: length))
         }
       }
-    } catch let failure as Waveform.Failure {
+    } catch let failure as WaveformData.Failure {
       // The film is another thing than the request is for.
       if case .notSound(let reason) = failure { throw FarmError(.conflict, reason) }
       throw FarmError(.invalid, failure.description)

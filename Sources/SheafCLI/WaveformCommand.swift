@@ -65,7 +65,7 @@ struct WaveformCommand: AsyncParsableCommand {
       let status = try await Interruption.cancelling { try await render.run(configuration) { _ in } }
       status.printWarnings()
       let waveform = try await BlockingWork.run {
-        try Waveform(OpenFile.open(sound), resolution, channels: channels)
+        try WaveformData(OpenFile.open(sound), resolution, channels: channels)
       }
       guard let written else { return try Console.printJSON(waveform, lines: false) }
       let json = try [UInt8](JSONCoding.encoder.encode(waveform)) + [UInt8(ascii: "\n")]
@@ -76,13 +76,13 @@ struct WaveformCommand: AsyncParsableCommand {
     }
   }
 
-  private func resolution() throws -> Waveform.Resolution {
-    let count = try Setting.number(points, "--points", "SHEAF_POINTS", in: 1...Int64(Waveform.pointCounts.upperBound))
+  private func resolution() throws -> WaveformData.Resolution {
+    let count = try Setting.number(points, "--points", "SHEAF_POINTS", in: 1...Int64(WaveformData.pointCounts.upperBound))
     guard let text = Setting.text(rate, "SHEAF_RATE") else { return .points(count.map { Int($0) } ?? 1000) }
     guard count == nil else { throw ValidationError("--points and --rate exclude each other") }
-    guard let rate = Double(text), Waveform.rates.contains(rate) else {
+    guard let rate = Double(text), WaveformData.rates.contains(rate) else {
       throw ValidationError(
-        "--rate must be a number from \(Waveform.rates.lowerBound) to \(Waveform.rates.upperBound), not \(text)")
+        "--rate must be a number from \(WaveformData.rates.lowerBound) to \(WaveformData.rates.upperBound), not \(text)")
     }
     return .rate(rate)
   }

@@ -27,10 +27,10 @@ import Testing
     return Data(bytes)
   }
 
-  private func waveform(_ data: Data, _ resolution: Waveform.Resolution = .points(10)) throws -> Waveform {
+  private func waveform(_ data: Data, _ resolution: WaveformData.Resolution = .points(10)) throws -> WaveformData {
     let folder = try TemporaryFolder()
     try data.write(to: folder.url.appendingPathComponent("a.wav"))
-    return try Waveform(OpenFile.open(folder.path("a.wav")), resolution)
+    return try WaveformData(OpenFile.open(folder.path("a.wav")), resolution)
   }
 
   @Test func `a file that is no sound of 24 bits is refused`() throws {

@@ -39,11 +39,11 @@ struct FilmRoutes: Sendable {
     ]
   }
 
-  private static func resolution(_ query: Query) throws(ProblemDetails) -> Waveform.Resolution {
-    let points = try query.number("points", in: Waveform.pointCounts)
+  private static func resolution(_ query: Query) throws(ProblemDetails) -> WaveformData.Resolution {
+    let points = try query.number("points", in: WaveformData.pointCounts)
     guard let text = try query.text("rate") else { return .points(points ?? 1000) }
-    guard let rate = Double(text), Waveform.rates.contains(rate) else {
-      let (lowest, highest) = (Waveform.rates.lowerBound, Waveform.rates.upperBound)
+    guard let rate = Double(text), WaveformData.rates.contains(rate) else {
+      let (lowest, highest) = (WaveformData.rates.lowerBound, WaveformData.rates.upperBound)
       throw ProblemDetails(.badRequest, "rate is a number from \(lowest) to \(highest), not \"\(text.prefix(64))\"")
     }
     return .rate(rate)

@@ -1,5 +1,5 @@
 /// The waveform of a sound: what an editor draws. Each point is of an equal part of the sound, over all its channels.
-package struct Waveform: Codable, Equatable, Sendable {
+package struct WaveformData: Codable, Equatable, Sendable {
   /// Samples a second of each channel.
   package var sampleRate: Int
   package var channels: Int
@@ -89,8 +89,8 @@ private struct WaveHeader {
   var samples: Int64 = 0
   var start: Int64 = 12
 
-  init(_ name: String, _ size: Int64, _ read: Waveform.Reader) throws {
-    func failure(_ reason: String) -> Waveform.Failure {
+  init(_ name: String, _ size: Int64, _ read: WaveformData.Reader) throws {
+    func failure(_ reason: String) -> WaveformData.Failure {
       .notSound("\(name) is no sound of which a waveform can be made: \(reason)")
     }
     func text(at offset: Int64) throws -> String { String(decoding: try read(offset, 4), as: UTF8.self) }
@@ -126,14 +126,14 @@ private struct WaveHeader {
 
 /// Reads samples in order.
 private struct WaveReader {
-  private let read: Waveform.Reader
+  private let read: WaveformData.Reader
   private let channels: Int
   /// Where the samples that are read are among those of one time, in bytes.
   private let places: [Int]
   private var offset: Int64
   private static let chunk = 1 << 16
 
-  init(_ header: WaveHeader, _ chosen: [Int], _ read: @escaping Waveform.Reader) {
+  init(_ header: WaveHeader, _ chosen: [Int], _ read: @escaping WaveformData.Reader) {
     self.read = read
     channels = header.channels
     places = chosen.map { $0 * 3 }
