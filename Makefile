@@ -9,7 +9,7 @@ RELEASE_BUILD := swift build -c release -debug-info-format none
 SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
 C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 
-.PHONY: setup build release release-local demo reference gallery test page-test deploy-check quick lint format bench chaos exactness clean
+.PHONY: setup build release release-local demo reference docs gallery test page-test deploy-check quick lint format bench chaos exactness clean
 
 setup: ## install the system packages that are missing
 	@scripts/install-packages build test
@@ -32,9 +32,14 @@ demo: release-local ## render Examples/first-film.json and print the path of the
 	$(RELEASE)/sheaf render Examples/first-film.json -o $(FILM)
 	@echo "The film: $(abspath $(FILM))"
 
-reference: ## write docs/document.schema.json and the tables of docs/document.md from the declarations of keys
+reference: ## write docs/document.schema.json and the tables of docs/document/ from the declarations of keys
 	SHEAF_TEST_ROOMS=EditDocument swift build --product sheafPackageTests
 	SHEAF_RECORD_REFERENCE=1 swift test --skip-build --disable-xctest --filter '^EditDocumentTests\.SchemaTests'
+
+docs: ## the documentation of the Swift library, in .build/documentation
+	@scripts/install-packages build
+	swift build --target Sheaf
+	scripts/docs
 
 gallery: release-local ## render the pictures of docs/gallery.md again
 	@scripts/install-packages test

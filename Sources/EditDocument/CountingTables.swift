@@ -42,7 +42,7 @@ enum CountingKeys {
     "of a counter or a countdown: how many are shown")
   static let rounding = Key(
     "rounding", Form<NumberRounding>.choice("rounding"), default: "`nearest`",
-    "of a counter: as of the numbers of a [metadata track](#metadata-tracks)")
+    "of a counter: as of the numbers of a [metadata track](metadata-tracks.md)")
   static let digits = Key(
     "digits", .integer(1...12), default: "1",
     "of a frame or a counter: the fewest before the decimal mark; zeros are put before shorter numbers")

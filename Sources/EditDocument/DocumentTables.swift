@@ -29,8 +29,8 @@ enum DocumentKeys {
           + nested.map { ($0.id, .document($0.written)) }
       ) { first, _ in first }
     },
-    "files by name, [pictures that are drawn](#pictures-that-are-drawn), and "
-      + "[documents](#documents-in-a-document)")
+    "files by name, [pictures that are drawn](pictures.md), and "
+      + "[documents](documents.md)")
   static let markers = Key(
     "markers",
     Form<[String: Document.Time]>(
@@ -65,7 +65,7 @@ enum DocumentKeys {
       "array of captions",
       ["type": "array", "items": CaptionKeys.table.reference, "maxItems": .integer(CaptionsEntry.greatestCount)]
     ) { $0.captions($1).map(\.written) },
-    "captions that are drawn over the film, or are tracks of the output: see [captions](#captions)")
+    "captions that are drawn over the film, or are tracks of the output: see [captions](captions.md)")
   static let export = Key(
     "export",
     Form<Document.Export>(
@@ -82,7 +82,7 @@ enum DocumentKeys {
         "type": "object", "propertyNames": .pattern("^[A-Za-z_][A-Za-z0-9_-]*$"),
         "additionalProperties": ParameterKeys.table.reference,
       ]),
-    "values that are given when the document is rendered: see [Parameters](#parameters)")
+    "values that are given when the document is rendered: see [Parameters](parameters.md)")
 
   /// The parts of a document are read together, in an order of their own.
   static let properties: [Property<Document>] = [
@@ -130,7 +130,7 @@ enum VideoCompositionKeys {
   static let renderSize = Key(
     "renderSize", .size(VideoCompositionEntry.sides),
     default: "the largest clip that is shown, upright, rounded down to what the pixel format can store; 1920x1080 if "
-      + "there are only [drawn pictures](#pictures-that-are-drawn) without a `size`",
+      + "there are only [drawn pictures](pictures.md) without a `size`",
     "size of the film in pixels; each \(VideoCompositionEntry.sides.lowerBound) to "
       + "\(VideoCompositionEntry.sides.upperBound), at most 16384x8192 in all")
   static let scale = Key(
@@ -176,10 +176,10 @@ enum VideoCompositionKeys {
     "of the composited picture without overlays; ramps are on the film's timeline")
   static let color = Key(
     "color", FilmColourKeys.form, default: "the first clip's, or `bt709`", type: "name or object",
-    "the film's colour, see [Colour](#colour)")
+    "the film's colour, see [Colour](colour.md)")
   static let toneMapping = Key(
     "toneMapping", Form<ToneMapping>.choice("tone mapping"), default: "`bt2390`",
-    "how HDR is brought into a film that cannot show it, see [Colour](#colour)")
+    "how HDR is brought into a film that cannot show it, see [Colour](colour.md)")
 
   static let properties: [Property<Document.VideoComposition>] = [
     renderSize.of(\.renderSize), scale.of(\.scale), frameDuration.of(\.frameDuration), frameRate.of(\.frameRate),
@@ -234,7 +234,7 @@ enum InstructionKeys {
       "object", CompositorKeys.table.reference
     ) { $0.compositor($1) },
     "a compositor of your own that makes one picture of the layers: `name`, required, `parameters`, an object, and "
-      + "`metadata`, an array of the names of [metadata tracks](#metadata-tracks), as for a transition of the kind "
+      + "`metadata`, an array of the names of [metadata tracks](metadata-tracks.md), as for a transition of the kind "
       + "`custom`. See [compositor.md](compositor.md)")
   static let filters = Key(
     "filters", FilterTables.listOfFilm,

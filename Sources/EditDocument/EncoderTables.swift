@@ -97,8 +97,8 @@ enum VideoKeys {
     "plays", .integer(0...65535), default: "0",
     "gif, apng, webp: how often players show the film; 0 is for ever")
   static let language = Key(
-    "language", .language, "of the track of pictures, see [audio](#audio)")
-  static let title = Key("title", .title, "of the track of pictures, see [audio](#audio)")
+    "language", .language, "of the track of pictures, see [audio](audio.md)")
+  static let title = Key("title", .title, "of the track of pictures, see [audio](audio.md)")
 
   static let properties: [Property<Document.Video>] = [
     codec.of(\.codec), quality.of(\.quality), bitRate.of(\.bitRate), maxBitRate.of(\.maxBitRate),

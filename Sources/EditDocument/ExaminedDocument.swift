@@ -11,7 +11,7 @@ public import CompositionModel
 ///    property: the reader with its checks, the writer, the JSON Schema and the row of the reference follow. Take it
 ///    out of `notYet` if it is there.
 /// 3. Lower it, with its problems, in the section's `Lowering` extension.
-/// 4. Test it. `make reference` writes its row in `docs/document.md` and `docs/document.schema.json`; show it in an
+/// 4. Test it. `make reference` writes its row in `docs/document/` and `docs/document.schema.json`; show it in an
 ///    example.
 ///
 /// A key that no property of the model of compositions carries yet needs one that does.
@@ -109,7 +109,9 @@ public struct ExaminedDocument: Sendable {
 
 extension Document {
   /// Reads a document. Throws every problem that can be found without its media.
-  /// - Parameter output: as in `examine`.
+  /// - Parameters:
+  ///   - bytes: Its text, in UTF-8.
+  ///   - output: As in `examine`.
   public static func parse(_ bytes: [UInt8], output: String? = nil) throws(DocumentError) -> ExaminedDocument {
     let document = try examine(bytes, output: output)
     guard document.problems.isEmpty else { throw DocumentError(problems: document.problems) }
@@ -119,6 +121,7 @@ extension Document {
   /// Reads a document as far as possible and keeps its problems, so that `lower` can report them together with the
   /// problems that depend on its media. Throws only if the bytes are not a JSON object.
   /// - Parameters:
+  ///   - bytes: Its text, in UTF-8.
   ///   - output: the path that the command line gives, with which the document will be lowered. Its container has the
   ///     codecs that settings without one are for.
   ///   - preset: takes the place of the document's preset. Nil: the document's.

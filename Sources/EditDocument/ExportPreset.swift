@@ -188,6 +188,7 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
 
   /// The settings of a preset for a film of these media, one after another, with every default filled in.
   /// - Parameters:
+  ///   - preset: What is asked for.
   ///   - media: The descriptions of files with pictures, sound or both. Not empty.
   ///   - container: Nil: the preset's first that the film can be written to.
   /// - Throws: Why the preset cannot be met.
@@ -202,6 +203,7 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
 
   /// The settings of a preset for a document.
   /// - Parameters:
+  ///   - preset: What is asked for.
   ///   - document: As `Document.examine` has read it with this preset.
   ///   - assets: The descriptions of its media.
   ///   - container: Nil: that of the document's own output if the preset can be written to it, else the preset's first

@@ -25,11 +25,11 @@ enum ExportKeys {
     "timeRange", .range(.film), default: "all of the film", "the part of the film that is exported, see below")
   static let preset = Key(
     "preset",
-    Form<PresetChoice>("see [Presets](#presets)", ["enum": .array(PresetChoice.allCases.map(\.name))]) {
+    Form<PresetChoice>("see [Presets](export.md#presets)", ["enum": .array(PresetChoice.allCases.map(\.name))]) {
       $0.preset($1)
     },
     "codecs, quality, size and containers in one word; keys of `video` and `audio` override it. `passthrough`: what is "
-      + "stored is copied and nothing is rendered, see [Copying](#copying)")
+      + "stored is copied and nothing is rendered, see [Copying](copying.md)")
   static let metadata = Key(
     "metadata",
     Form<[String: String]>(
@@ -38,7 +38,7 @@ enum ExportKeys {
         "type": "object", "propertyNames": .pattern(#"^[^=\u0000]+$"#),
         "additionalProperties": .pattern(#"^[^\u0000]*$"#), "maxProperties": .integer(MetadataEntry.greatestCount),
       ], write: JSONValue.texts
-    ) { $0.metadataTexts($1) }, "such as `title`, `artist`, `comment`, see [Metadata](#metadata)")
+    ) { $0.metadataTexts($1) }, "such as `title`, `artist`, `comment`, see [Metadata](metadata.md)")
   static let carryMetadata = Key(
     "carryMetadata",
     Form<Document.MetadataSource>(
@@ -60,7 +60,7 @@ enum ExportKeys {
     Form<Document.Artwork>("an asset, or `false`", .any(["type": "string"], ["const": .boolean(false)])) {
       $0.artwork($1)
     }, default: "that of the asset of `carryMetadata`, if it has one",
-    "the picture that players show for the film, see [Metadata](#metadata)")
+    "the picture that players show for the film, see [Metadata](metadata.md)")
   static let outputs = Key(
     "outputs",
     Form<[Document.Output]>(
@@ -72,7 +72,7 @@ enum ExportKeys {
     ) { reader, value in
       reader.outputs(value, of: ExportEntry(pointer: value.pointer), video: nil, audio: nil).map(\.written)
     }, default: "one output",
-    "several files of one render, such as the renditions of a ladder, see [Several outputs](#several-outputs)")
+    "several files of one render, such as the renditions of a ladder, see [Several outputs](outputs.md)")
   static let carry: Key<Set<Document.Carried>> = {
     let kinds = Document.Carried.allCases.map(\.rawValue)
     return Key(
@@ -82,7 +82,7 @@ enum ExportKeys {
         .any(["type": "boolean"], ["type": "array", "items": ["enum": .array(kinds)]]),
         write: JSONValue.carried
       ) { $0.carried($1) }, default: "`true`",
-      "with the preset `passthrough`: what a copy has beside the tracks that are named, see [Copying](#copying)")
+      "with the preset `passthrough`: what a copy has beside the tracks that are named, see [Copying](copying.md)")
   }()
 
   /// How pictures and sound are encoded depends on the container, the preset and the outputs.

@@ -53,19 +53,19 @@ enum LayerKeys {
     "fit", Form<Fit>.choice("fit"), default: "`contain`",
     "how its picture is fitted, centred, into a frame of another size")
   static let crop = Key(
-    "crop", .rectangle, default: "all of it", "the part of the picture that is shown; see [Geometry](#geometry)")
+    "crop", .rectangle, default: "all of it", "the part of the picture that is shown; see [Geometry](geometry.md)")
   static let frame = Key(
     "frame", .rectangle, default: "the whole frame", "the rectangle of the film into which the picture is fitted")
   static let transform = Key("transform", TransformKeys.matrixForm, "turns, scales and moves the picture")
   static let opacity = Key("opacity", .number(0...1), default: "1", "0 is invisible, 1 is opaque")
   static let blendMode = Key(
-    "blendMode", .blendMode, default: "`normal`", type: "see [Blend modes](#blend-modes)",
+    "blendMode", .blendMode, default: "`normal`", type: "see [Blend modes](blending.md#blend-modes)",
     "how its colours and those below become one")
   static let mask = Key(
-    "mask", MaskKeys.form, "a picture that decides where it can be seen; see [Masks](#masks)")
+    "mask", MaskKeys.form, "a picture that decides where it can be seen; see [Masks](blending.md#masks)")
   static let cornerRadius = Key(
     "cornerRadius", .number(BorderKeys.radii), default: "0",
-    "the radius of its round corners; see [Borders and shadows](#borders-and-shadows)")
+    "the radius of its round corners; see [Borders and shadows](blending.md#borders-and-shadows)")
   static let border = Key("border", BorderKeys.form, "a line along its edges, inside of them")
   static let shadow = Key("shadow", ShadowKeys.form, "its shadow on what is below")
 

@@ -62,7 +62,7 @@ enum NestedKeys {
     .raw(
       "object of values by name",
       ["type": "object", "additionalProperties": ["type": ["string", "number", "boolean"]]]),
-    "the values of its [parameters](#parameters)")
+    "the values of its [parameters](parameters.md)")
   static let transparent = Key(
     "transparent", .boolean, default: "`false`",
     "whether its backgrounds are not drawn: what is below is seen where it has no picture")

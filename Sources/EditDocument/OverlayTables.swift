@@ -26,20 +26,20 @@ enum OverlayKeys {
     "in place of `anchor`: its top edge, from the frame's")
   static let transform = Key(
     "transform", TransformKeys.form,
-    "turns, scales and moves it in its place; the object of [Geometry](#geometry), whose `anchor` is a point of the "
+    "turns, scales and moves it in its place; the object of [Geometry](geometry.md), whose `anchor` is a point of the "
       + "overlay")
   static let rotate = Key(
     "rotate", .number(in: GeometryEntry.rotations), default: "0",
     type: "\(Form<Double>.number(GeometryEntry.rotations).type), or an object",
     "degrees clockwise about its centre: short for `transform` with `rotate` alone; or the numbers of a "
-      + "[metadata track](#metadata-tracks)")
+      + "[metadata track](metadata-tracks.md)")
   static let opacity = Key(
     "opacity", .number(in: 0...1), default: "1",
-    type: "0 to 1, or an object", "an object: the numbers of a [metadata track](#metadata-tracks)")
+    type: "0 to 1, or an object", "an object: the numbers of a [metadata track](metadata-tracks.md)")
   static let blendMode = LayerKeys.blendMode
   static let filters = Key(
     "filters", FilterTables.list,
-    "applied before it is transformed; ramps are on the overlay's own time; see [Filters](#filters)")
+    "applied before it is transformed; ramps are on the overlay's own time; see [Filters](filters.md)")
   /// A number may come from a metadata track.
   static let commonProperties: [Property<Document.Overlay>] = [
     over.of(\.over), anchor.of(\.anchor), inset.of(\.inset), area.of(\.in), x.of(\.x), y.of(\.y),
@@ -111,7 +111,7 @@ enum OverlayKeys {
     default: "required",
     "may have several lines, in any script that the installed fonts have; at most "
       + "\(OverlayEntry.greatestTextLength) characters. An object: the values of a "
-      + "[metadata track](#metadata-tracks), or a [text that counts](#texts-that-count)")
+      + "[metadata track](metadata-tracks.md), or a [text that counts](counting-texts.md)")
   static let font = Key(
     "font", .name("a font family"), default: "`sans-serif`",
     "a font family, as fontconfig finds it where the film is rendered (on a farm: on one of its workers, for the whole "

@@ -69,7 +69,9 @@ public struct PassthroughSettings: Sendable {
     try self.init(document: Document.examine(film.document, preset: .passthrough), assets: film.assets)
   }
 
-  /// - Parameter document: As `Document.examine` has read it with `passthrough`.
+  /// - Parameters:
+  ///   - document: As `Document.examine` has read it with `passthrough`.
+  ///   - assets: The descriptions of its media.
   /// - Throws: Why it cannot be copied into the container that has the fewest problems with it.
   public init(document: ExaminedDocument, assets: [AssetID: AssetDescription]) throws(DocumentError) {
     let edits = try document.edits(in: Self.containers, assets: assets)

@@ -13,7 +13,7 @@ enum PictureKeys {
     "the radius of the round corners of a rectangle, in pixels")
   static let border = Key(
     "border", BorderKeys.form, type: "object",
-    "a line along its edge, inside of it: the object of [Borders and shadows](#borders-and-shadows)")
+    "a line along its edge, inside of it: the object of [Borders and shadows](blending.md#borders-and-shadows)")
   static let size = Key(
     "size", .size(1...PixelSize.largestSide), default: "the film's", "pixels")
 

@@ -79,8 +79,8 @@ enum RampTables {
       "transform": transform.schema,
     ]
     let summaries = [
-      "opacity": "0 to 1", "transform": "both in the same form", "crop": "see [Geometry](#geometry)",
-      "frame": "see [Geometry](#geometry)",
+      "opacity": "0 to 1", "transform": "both in the same form", "crop": "see [Geometry](geometry.md)",
+      "frame": "see [Geometry](geometry.md)",
     ]
     var pictures = table(
       name, "a ramp", keys.map { (summaries[$0] ?? "", schemas[$0] ?? [:]) }, scope, keys)

@@ -5,6 +5,7 @@ extension Document {
   /// The document of the sound of another, or of one of its audio tracks as it is in the mix: the other tracks are
   /// silent, and the film has no target of loudness, so that the track is not lowered under another either.
   /// - Parameters:
+  ///   - bytes: The text of the other document, in UTF-8.
   ///   - track: An audio track's name, such as `music` or `A.sound`. Nil: the whole mix.
   ///   - output: The path of the new document's output.
   /// - Throws: The problem of a text that is no document, or of a track that there is not.
@@ -50,6 +51,8 @@ extension Document {
   /// The document of the sound of a media file, at its own rate if an output can have it, and else 48000 Hz. It has
   /// the file's channels as they are, for whatever speakers, or is stereo if they are more than an output can have.
   /// - Parameters:
+  ///   - path: That of the file.
+  ///   - description: What the file contains.
   ///   - track: The number of the audio track among the file's, from 0. Nil: the one that clips use.
   /// - Returns: The document, and which channels of its output are the file's, in the file's order. Any others are
   ///   silent.

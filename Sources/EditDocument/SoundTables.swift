@@ -10,7 +10,7 @@ enum AudioMixKeys {
     default: "0", "-1 is the left speakers alone, and 1 the right ones")
   static let filters = Key(
     "filters", AudioFilterTables.list,
-    "before the volume, in order, at most \(Document.AudioFilter.greatestCount); see [Filters of sound](#filters-of-sound)"
+    "before the volume, in order, at most \(Document.AudioFilter.greatestCount); see [Filters of sound](audio-filters.md)"
   )
   static let duck = Key(
     "duck", Form<Ducking>("object", DuckKeys.table.reference) { $0.ducking($1) },
@@ -119,7 +119,7 @@ enum CaptionKeys {
   static let outlineColor = Key("outlineColor", .color, default: "`#000000`", kinds: ["picture"], "")
   static let anchor = Key(
     "anchor", Form<Anchor>.choice("anchor"), default: "`bottom`", kinds: ["picture"],
-    type: "as of [overlays](#overlays)",
+    type: "as of [overlays](overlays.md)",
     "where in the frame they are")
   static let margin = Key(
     "margin", .integer(CaptionsEntry.margins), default: "1/27 of the frame's height", kinds: ["picture"],
@@ -137,7 +137,7 @@ enum CaptionKeys {
   static let bottomMargin = edge(
     "bottomMargin", default: "as `margin`", "that of captions at the bottom, by their `anchor` or by the file")
   static let box = Key(
-    "box", BoxKeys.form, kinds: ["picture"], type: "object, as of [texts](#texts)",
+    "box", BoxKeys.form, kinds: ["picture"], type: "object, as of [texts](texts.md)",
     "a rectangle behind the lines of each caption, from which the margins count then")
   static let highlightColor = Key(
     "highlightColor", .color, default: "as `spokenColor`", kinds: ["picture"],

@@ -257,7 +257,9 @@ func exactDecimal(_ text: some StringProtocol) throws(TimeNotationError) -> Rati
 extension MediaTime {
   /// Reads a time in the notation of documents: `5`, `1.5`, `7/30`, `90f`, `1:02.5`. Nil if the text is not a time, or
   /// the time cannot be kept exactly.
-  /// - Parameter frameDuration: the duration of a frame for `90f`. Nil: a number of frames is refused.
+  /// - Parameters:
+  ///   - text: The time as it is written.
+  ///   - frameDuration: The duration of a frame for `90f`. Nil: a number of frames is refused.
   public init?(notation text: String, frameDuration: MediaTime? = nil) {
     guard let written = try? Document.Time(counted: text) else { return nil }  // The caller reports that it is no time.
     switch written {

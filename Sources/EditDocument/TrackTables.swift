@@ -8,23 +8,24 @@ enum TrackKeys {
       + "type")
   static let type = Key(
     "type", Form<MediaType>.choice("track type"), default: "`video`",
-    "a subtitle track and a metadata track have keys of their own: see [captions](#captions) and "
-      + "[Metadata tracks](#metadata-tracks)")
+    "a subtitle track and a metadata track have keys of their own: see [captions](captions.md) and "
+      + "[Metadata tracks](metadata-tracks.md)")
   static let sound = Key(
     "sound", .boolean, default: "`true`; `false` for the track of a mask", kinds: ["video"],
     "for a video track: whether the sound of its clips is in the output, if they have any")
   static let pitch = Key(
     "pitch", Form<PitchAlgorithm>.choice("pitch algorithm"), default: "`spectral`", kinds: ["sound"],
-    "that of its clips' sound that has none; see [Pitch](#pitch)")
+    "that of its clips' sound that has none; see [Pitch](speed.md#pitch)")
   static let blendMode = Key(
-    "blendMode", .blendMode, default: "`normal`", kinds: ["video"], type: "see [Blend modes](#blend-modes)",
+    "blendMode", .blendMode, default: "`normal`", kinds: ["video"], type: "see [Blend modes](blending.md#blend-modes)",
     "for a video track: that of its clips that have none")
   static let mask = Key(
     "mask", MaskKeys.form, kinds: ["video"],
-    "for a video track: that of its clips that have none; see [Masks](#masks)")
+    "for a video track: that of its clips that have none; see [Masks](blending.md#masks)")
   static let filters = Key(
     "filters", FilterTables.list, kinds: ["video"],
-    "for a video track: applied to each clip after its own; ramps are on the film's timeline; see [Filters](#filters)")
+    "for a video track: applied to each clip after its own; ramps are on the film's timeline; see [Filters](filters.md)"
+  )
   static let clips = Key(
     required: "clips",
     Form<[Document.Clip]>(
@@ -85,10 +86,10 @@ enum ClipKeys {
     ) { $0.speed($1) }, default: "1",
     type: "1/100 to 100, or array of points",
     "in place of `duration`: 0.5 is half the speed, so that the clip lasts twice the length of `use`; a number, or a "
-      + "fraction such as `\"1/3\"`; or a speed that changes: see [Speed](#speed); not for still pictures")
+      + "fraction such as `\"1/3\"`; or a speed that changes: see [Speed](speed.md#speed); not for still pictures")
   static let reverse = Key(
     "reverse", .boolean, default: "`false`",
-    "whether it plays backwards, from the end of `use` to its start; see [Speed](#speed)")
+    "whether it plays backwards, from the end of `use` to its start; see [Speed](speed.md#speed)")
   static let freeze = Key(
     "freeze", .time(.own), kinds: ["video"],
     "in place of `use` and `speed`: the time of the asset whose picture is shown all the time (0 is the only one of a "
@@ -114,12 +115,13 @@ enum ClipKeys {
     Form<Document.ClipTransition>(
       "time, kind, or object", .any(TransitionKeys.ofClips, TransitionKeys.ofAudioClips)
     ) { $0.clipTransition($1, .video) }, default: "none: a cut",
-    "how the clip before it in the list gives way to it: see [Transitions between clips](#transitions-between-clips)")
+    "how the clip before it in the list gives way to it: see [Transitions between clips](clip-edges.md#transitions-between-clips)"
+  )
 
   static let fadeIn = Key(
     "fadeIn", FadeKeys.form, default: "none",
     "the time in which it appears: its picture from nothing, its sound from silence; see "
-      + "[Fades of clips](#fades-of-clips)")
+      + "[Fades of clips](clip-edges.md#fades-of-clips)")
   static let fadeOut = Key(
     "fadeOut", FadeKeys.form, default: "none", "the time at its end in which it disappears in the same way")
   static let entrance = Key(
@@ -137,11 +139,11 @@ enum ClipKeys {
         ["type": "array", "items": RampTables.clipVolume.reference]),
       write: RampQuantity.volume.written
     ) { $0.level($1, of: .volume, RampTables.clipVolume, .own) }, default: "1", kinds: ["sound"],
-    "that of its sound, by which that of its track is multiplied; see [audioMix](#audiomix). Ramps are on the clip's "
+    "that of its sound, by which that of its track is multiplied; see [audioMix](audio-mix.md). Ramps are on the clip's "
       + "own time, and before the first it is 1")
   static let pitch = Key(
     "pitch", Form<PitchAlgorithm>.choice("pitch algorithm"), default: "that of its track", kinds: ["sound"],
-    "what happens to the pitch of its sound if its speed is changed; see [Pitch](#pitch)")
+    "what happens to the pitch of its sound if its speed is changed; see [Pitch](speed.md#pitch)")
   static let track = Key(
     "track", .integer(ClipSoundEntry.numbers), default: "the first that the file enables", kinds: ["sound"],
     "which of the asset's audio tracks is heard, counted from 0")
@@ -171,19 +173,19 @@ enum ClipKeys {
       .any(.number(RampQuantity.pan.range), RampTables.list(RampTables.value, in: RampQuantity.pan.range)),
       write: RampQuantity.value(RampQuantity.pan.range).written
     ) { $0.level($1, of: .value(RampQuantity.pan.range), RampTables.value, .own) }, default: "0", kinds: ["sound"],
-    "where its sound is, from left to right; see [audioMix](#audiomix). Ramps are on the clip's own time: "
+    "where its sound is, from left to right; see [audioMix](audio-mix.md). Ramps are on the clip's own time: "
       + "`[{ \"over\": \"0..2\", \"value\": [-1, 1] }]`")
   static let audioFilters = Key(
     "audioFilters", AudioFilterTables.list, kinds: ["sound"],
     "applied to its sound, in order, at most \(Document.AudioFilter.greatestCount); see "
-      + "[Filters of sound](#filters-of-sound)")
+      + "[Filters of sound](audio-filters.md)")
 
   static let ramps = Key(
     "ramps", RampTables.layers(RampTables.clip, .own), kinds: ["video"],
     "changes of `opacity`, `crop`, `frame` and `transform` on the clip's own time")
   static let filters = Key(
     "filters", FilterTables.list, kinds: ["video"],
-    "see [Filters](#filters); at most \(Document.Filter.greatestCount), in order; ramps are on the clip's own time")
+    "see [Filters](filters.md); at most \(Document.Filter.greatestCount), in order; ramps are on the clip's own time")
   static let alpha = Key(
     "alpha", .alpha, default: "`straight`", kinds: ["video"],
     "how the colours of a picture with transparency are stored: as they are, or multiplied by it, over black")

@@ -54,7 +54,7 @@ enum TransitionKeys {
     "custom: what the compositor is given, at most \(CompositorEntry.greatestParameters) bytes")
   static let metadata = Key(
     "metadata", CompositorKeys.metadata.form, kinds: ["custom"],
-    "custom: the [metadata tracks](#metadata-tracks) whose values the compositor is given")
+    "custom: the [metadata tracks](metadata-tracks.md) whose values the compositor is given")
   static let easing = Key(
     "easing", .easing, default: "`linear`",
     "how the progress follows the time: a name of CSS, or a cubic Bézier curve as in CSS, with `x1` and `x2` from 0 to "
@@ -127,7 +127,7 @@ enum CompositorKeys {
       "array of strings", ["type": "array", "items": ["type": "string"]], write: JSONValue.array
     ) { reader, value in
       reader.items(value, "the names of metadata tracks").compactMap { reader.metadataReference($0) }
-    }, "the [metadata tracks](#metadata-tracks) whose values the compositor is given")
+    }, "the [metadata tracks](metadata-tracks.md) whose values the compositor is given")
 
   static let properties: [Property<Document.Compositor>] = [
     name.of(\.name), parameters.of(\.parameters), metadata.of(list: \.metadata),

@@ -24,7 +24,7 @@ package struct TaskID: Sendable, Hashable, Comparable, CustomStringConvertible {
   package var description: String { "\(job)/\(ordinal)" }
 }
 
-/// What a task does. `docs/architecture.md` describes each kind under "The life of a job".
+/// What a task does. `docs/design/processes.md` describes each kind under "The life of a job".
 package enum TaskKind: String, Sendable, Hashable, Codable, CaseIterable {
   case probe, measure, video, audio, stitch
 }

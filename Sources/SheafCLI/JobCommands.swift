@@ -66,7 +66,7 @@ struct SubmitCommand: AsyncParsableCommand {
         return
       }
       // All are submitted before the first is waited for, so that the farm has them all.
-      let form: CommandFailure.JSONForm = json.isOn ? .lines : .none
+      let form: CommandFailure.JSONForm = json.isOn ? .oneLine : .none
       var failures = RowFailures()
       var costs = RowCosts()
       var jobs: [(title: String, begun: BegunJob)] = []
@@ -102,6 +102,8 @@ struct SubmitCommand: AsyncParsableCommand {
     let client: FarmClient
     let progress: ProgressReport
     let submit: @Sendable () async throws -> String
+    /// Whether it is one of several, of each of which JSON is one line.
+    let isRow: Bool
   }
 
   /// Submits the document, and prints the job.
@@ -147,7 +149,7 @@ struct SubmitCommand: AsyncParsableCommand {
       progress.end()
       do {
         if isJSON {
-          if !waits { try Console.printJSON(Submitted(job: job)) }
+          if !waits { try Console.printJSON(Submitted(job: job), lines: row == nil) }
         } else {
           try Console.print(job)
         }
@@ -157,7 +159,8 @@ struct SubmitCommand: AsyncParsableCommand {
         throw PrintedFailure(failure: failure)
       }
       return BegunJob(
-        job: job, edit: edit, output: output, file: file, client: client, progress: progress, submit: submit)
+        job: job, edit: edit, output: output, file: file, client: client, progress: progress, submit: submit,
+        isRow: row != nil)
     }
   }
 
@@ -176,7 +179,7 @@ struct SubmitCommand: AsyncParsableCommand {
       if isJSON {
         var summary = RenderSummary(status, output: begun.output, files: begun.file?.written ?? [])
         summary.warnings = edit.located(summary.warnings)
-        try Console.printJSON(summary)
+        try Console.printJSON(summary, lines: !begun.isRow)
       }
       return status
     }

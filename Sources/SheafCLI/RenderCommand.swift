@@ -59,9 +59,9 @@ struct RenderCommand: AsyncParsableCommand {
       for film in films {
         do {
           try await BlockingWork.run { try film.makeFolder() }
-          costs.add(try await render(film.values, to: film.output))
+          costs.add(try await render(film.values, to: film.output, isRow: true))
         } catch {
-          try failures.add(error, in: film.title, json: json.isOn ? .lines : .none)
+          try failures.add(error, in: film.title, json: json.isOn ? .oneLine : .none)
         }
       }
       try costs.print(rows: films.count, asJSON: json.isOn)
@@ -72,8 +72,9 @@ struct RenderCommand: AsyncParsableCommand {
   /// - Parameters:
   ///   - values: Of the document's parameters.
   ///   - output: The film's path. Nil: the document's.
+  ///   - isRow: Whether it is one of several, of each of which JSON is one line.
   /// - Returns: The status of the job that made it.
-  private func render(_ values: [ParameterValue], to output: String?) async throws -> JobStatus {
+  private func render(_ values: [ParameterValue], to output: String?, isRow: Bool = false) async throws -> JobStatus {
     let configuration = try farm.configuration()
     let options = try options.value
     var named = output
@@ -116,7 +117,7 @@ struct RenderCommand: AsyncParsableCommand {
     if json.isOn {
       var summary = RenderSummary(made.status, output: output, files: made.files)
       summary.warnings = edit.located(summary.warnings)
-      try Console.printJSON(summary)
+      try Console.printJSON(summary, lines: !isRow)
     }
     return made.status
   }

@@ -47,7 +47,7 @@ struct RowCosts: Sendable {
       return try Console.printJSON(
         Sum(
           rows: rows, done: done, failed: rows - done, seconds: elapsed, bytes: bytes, frames: frames,
-          segments: segments, cached: cached, attempts: attempts, usage: total))
+          segments: segments, cached: cached, attempts: attempts, usage: total), lines: false)
     }
     Console.printError(
       "sheaf: \(done) of \(Measure.count(rows, "film")), \(Measure.bytes(bytes)), in \(Measure.duration(elapsed)); "

@@ -77,12 +77,14 @@ struct WaveformCommand: AsyncParsableCommand {
   }
 
   private func resolution() throws -> WaveformData.Resolution {
-    let count = try Setting.number(points, "--points", "SHEAF_POINTS", in: 1...Int64(WaveformData.pointCounts.upperBound))
+    let count = try Setting.number(
+      points, "--points", "SHEAF_POINTS", in: 1...Int64(WaveformData.pointCounts.upperBound))
     guard let text = Setting.text(rate, "SHEAF_RATE") else { return .points(count.map { Int($0) } ?? 1000) }
     guard count == nil else { throw ValidationError("--points and --rate exclude each other") }
     guard let rate = Double(text), WaveformData.rates.contains(rate) else {
       throw ValidationError(
-        "--rate must be a number from \(WaveformData.rates.lowerBound) to \(WaveformData.rates.upperBound), not \(text)")
+        "--rate must be a number from \(WaveformData.rates.lowerBound) to \(WaveformData.rates.upperBound), not \(text)"
+      )
     }
     return .rate(rate)
   }

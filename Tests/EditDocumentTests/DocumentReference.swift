@@ -1,7 +1,7 @@
 @testable import CompositionModel
 @testable import EditDocument
 
-/// The tables of keys of `docs/document.md`, made of the declarations. In the page each is between
+/// The tables of keys of `docs/document/`, made of the declarations. In its page each is between
 /// `<!-- keys: name -->` and `<!-- end -->`.
 enum DocumentReference {
   /// Keys that one table of the page shows.

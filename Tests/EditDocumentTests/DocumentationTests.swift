@@ -2,31 +2,12 @@ import CompositionModel
 import EditDocument
 import Foundation
 import TestEdits
+import TestPrograms
 import Testing
 
-/// Every example of `docs/document.md` and of `Examples` is a valid document.
+/// Every example of the document's pages and of `Examples` is a valid document.
 @Suite struct DocumentationTests {
-  private static var repository: URL {
-    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-  }
-
-  /// The blocks between "```json" and "```".
-  private func examples() throws -> [String] {
-    let page = try String(contentsOf: Self.repository.appending(path: "docs/document.md"), encoding: .utf8)
-    var examples: [String] = []
-    var current: [String]?
-    for line in page.components(separatedBy: "\n") {
-      if line == "```json" {
-        current = []
-      } else if line == "```", let lines = current {
-        examples.append(lines.joined(separator: "\n"))
-        current = nil
-      } else {
-        current?.append(line)
-      }
-    }
-    return examples
-  }
+  private func examples() throws -> [String] { try PublishedPage.ofDocument().flatMap { $0.blocks(of: "json") } }
 
   /// Media for any example: of the kind that a path's extension names, an hour long.
   private func assets(of document: ExaminedDocument) throws -> [AssetID: AssetDescription] {
@@ -56,7 +37,8 @@ import Testing
     #expect(examples.count >= 8)
     for name in ["first-film", "everyday-edit", "custom-transition/edit"] {
       examples.append(
-        try String(contentsOf: Self.repository.appending(path: "Examples/\(name).json"), encoding: .utf8))
+        try String(
+          contentsOf: PublishedPage.repository.appending(path: "Examples/\(name).json"), encoding: .utf8))
     }
     for example in examples {
       let document = try Document.parse(Array(example.utf8))
@@ -68,7 +50,7 @@ import Testing
   }
 
   @Test func `every key is explained`() throws {
-    let page = try String(contentsOf: Self.repository.appending(path: "docs/document.md"), encoding: .utf8)
+    let page = try PublishedPage.ofDocument().map(\.text).joined()
     // The problem of an unknown key lists the keys that an object may have.
     let objects = [
       "", "/tracks/0", "/tracks/0/clips/0", "/tracks/0/clips/0/ramps/0", "/videoComposition",
@@ -91,7 +73,7 @@ import Testing
     for problem in found {
       let keys = try #require(problem.message.components(separatedBy: " are ").last)
       for key in keys.components(separatedBy: ", ") {
-        #expect(page.contains("| `\(key)` |"), "\(problem.pointer): '\(key)' has no row in docs/document.md")
+        #expect(page.contains("| `\(key)` |"), "\(problem.pointer): '\(key)' has no row in docs/document/")
       }
     }
   }

@@ -192,6 +192,7 @@ import Testing
     for (id, path, _) in document.assetPaths {
       switch path.split(separator: ".").last {
       case "png", "gif": assets[id] = try SyntheticAssets.still()
+      case "vtt": assets[id] = try SyntheticAssets.captions(hasStyles: false)
       case "cube":
         assets[id] = AssetDescription(
           container: "cube", duration: .zero, tracks: [], colourTable: ColourTableFormat(dimensions: 3, size: 17))

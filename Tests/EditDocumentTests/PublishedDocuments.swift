@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 
 /// The documents of the examples and of the pages, and those that tests have kept.
 enum PublishedDocuments {
@@ -11,11 +12,7 @@ enum PublishedDocuments {
     for name in ["first-film", "everyday-edit", "custom-transition/edit"] {
       texts.append(try String(contentsOf: repository.appending(path: "Examples/\(name).json"), encoding: .utf8))
     }
-    let docs = repository.appending(path: "docs")
-    for page in try FileManager.default.contentsOfDirectory(atPath: docs.path).sorted() where page.hasSuffix(".md") {
-      let lines = try String(contentsOf: docs.appending(path: page), encoding: .utf8).components(separatedBy: "\n")
-      texts += lines.split { $0.hasPrefix("```") }.map { $0.joined(separator: "\n") }
-    }
+    texts += try PublishedPage.all(in: "docs").flatMap { $0.blocks() }
     return texts
   }
 

@@ -22,11 +22,17 @@ import Testing
   }
 
   @Test func `the tables of the reference are those of the declarations`() throws {
-    let file = Self.repository.appending(path: "docs/document.md")
-    let page = try String(contentsOf: file, encoding: .utf8)
-    if Self.isRecording { return try Data(DocumentReference.updated(page).utf8).write(to: file) }
-    #expect(try DocumentReference.updated(page) == page, "run 'make reference'")
-    #expect(Set(DocumentReference.names(in: page)) == Set(DocumentReference.tables.map(\.name)))
+    var names: Set<String> = []
+    for page in try PublishedPage.ofDocument() {
+      let updated = try DocumentReference.updated(page.text)
+      if Self.isRecording {
+        try Data(updated.utf8).write(to: Self.repository.appending(path: page.path))
+      } else {
+        #expect(updated == page.text, "\(page.path): run 'make reference'")
+      }
+      names.formUnion(DocumentReference.names(in: page.text))
+    }
+    #expect(names == Set(DocumentReference.tables.map(\.name)))
   }
 
   @Test func `the reference has every key of every object`() {

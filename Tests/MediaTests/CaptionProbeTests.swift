@@ -68,9 +68,19 @@ import Testing
       """, as: "a.vtt")
     #expect(
       events(web) == [
-        "1000-3000 {\\k50.5}One {\\k49.5}two {\\k100}\\{3\\}", "5000-6000 none {\\b1}here{\\b0}",
+        "1000-3000 {\\k50.5}One {\\k49.5}two {\\k100}\\{3\\}", "5000-6000 none {\\b1}here{\\b0}  ",
         "3604000-3606000 {\\k50}{\\k50}late back beyond {\\k100}end",
       ])
+  }
+
+  @Test func `tags of karaoke in SRT are kept, and no other ones of that form`() throws {
+    let text = try probe(
+      """
+      1
+      00:00:01,000 --> 00:00:02,000
+      {\\k50}One {\\kf20}{\\K7}two{\\ko5} {\\kx5}{\\k}{k5} {\\fs40}end
+      """, as: "a.srt")
+    #expect(events(text) == ["1000-2000 {\\k50}One {\\kf20}{\\K7}two{\\ko5} {k5} end"])
   }
 
   @Test func `the text track of a movie is found and does not make it longer`() throws {

@@ -171,9 +171,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
   }
 
   @Test(arguments: SpeakerLayout.allCases) func `each gain is that of the documentation`(layout: SpeakerLayout) throws {
-    let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let page = try String(contentsOf: repository.appending(path: "docs/document.md"), encoding: .utf8)
+    let page = try PublishedPage("docs/document/channels.md").text
     let inputs = try #require(Self.channels[layout]).split(separator: " ").map { String($0) }
     for (count, name) in [(1, "mono"), (2, "stereo"), (6, "5.1"), (8, "7.1")] {
       let outputs = try #require(Self.names[count])

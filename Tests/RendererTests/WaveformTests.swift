@@ -155,8 +155,8 @@ import Testing
       let highest = heights.max() ?? 0
       let columns = heights.indices.filter { heights[$0] > highest - 3 }
       #expect(columns.contains { abs(Double($0) - place) <= 16 }, "\(frequency) Hz: \(columns), not \(place)")
-      // -6 dB, of 60.
-      #expect((160...164).contains(highest), "\(frequency) Hz: \(highest)")
+      // -6 dB, of 60; between two parts of the transform the window shows up to 1.42 dB less.
+      #expect((157...163).contains(highest), "\(frequency) Hz: \(highest)")
       #expect(heights.count { $0 < 60 } > 200)
     }
   }
@@ -178,18 +178,19 @@ import Testing
   }
 
   @Test func `the volume is seen, a gain is added, and what is turned is drawn turned`() throws {
-    let film = try Film("0.25", seconds: 6)
+    // An even number of rows around the middle, of which none is lit in part.
+    let film = try Film("0.26", seconds: 6)
     func height(_ keys: String, _ others: String = "", clip: String = "") throws -> [Int] {
       let frames = try film.frames(
         "{ \"waveform\": { \"track\": \"voice\", \"bars\": 10\(keys) }, \"height\": 100\(others) }",
         clip: "{ \"asset\": \"s\", \"at\": 0\(clip) }")
       return heights(frames[90]).sorted()
     }
-    #expect(try height("").last == 25)
-    #expect(try height(#", "gain": 6.0206"#).last == 50)
+    #expect(try height("").last == 26)
+    #expect(try height(#", "gain": 6.0206"#).last == 52)
     #expect(try height(#", "gain": "20dB""#).last == 100)
     #expect(try height("", clip: #", "volume": 0.5"#).last.map { (12...13).contains($0) } == true)
     let turned = try height("", #", "rotate": 90, "width": 100"#)
-    #expect(turned.last.map { $0 > 50 } == true && turned.count { $0 > 0 } == 25)
+    #expect(turned.last.map { $0 > 50 } == true && turned.count { $0 > 0 } == 26)
   }
 }

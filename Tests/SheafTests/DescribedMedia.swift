@@ -274,7 +274,7 @@ struct RandomEdits {
     let dubbed = AssetSource(id: "dubbed", description: DescribedMedia.dubbed(seconds: 50))
     let (low, high) = (try composition.addTrack(.video), try composition.addTrack(.video, id: "top"))
     let bed = try composition.addTrack(.audio, id: "bed")
-    try composition.editTrack(low) { (track) throws(EditingError) in
+    try composition.editTrack(low) { track in
       try track.insert(shot.range(from: .zero, to: MediaTime(seconds: 20)))
     }
     for _ in 0..<whole(1...5) {
@@ -290,8 +290,8 @@ struct RandomEdits {
       case 2: try? composition.remove(try MediaTimeRange(start: place, duration: MediaTime(seconds: 1)))
       case 3:
         try? composition.scale(try MediaTimeRange(start: place, duration: range.duration), to: MediaTime(seconds: 4))
-      case 4: try? composition.editTrack(high) { (track) throws(EditingError) in try track.insert(logo.range(range)) }
-      default: try? composition.editTrack(bed) { (track) throws(EditingError) in try track.insert(music.range(range)) }
+      case 4: try? composition.editTrack(high) { track in try track.insert(logo.range(range)) }
+      default: try? composition.editTrack(bed) { track in try track.insert(music.range(range)) }
       }
     }
     return composition

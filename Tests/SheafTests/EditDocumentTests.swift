@@ -278,7 +278,7 @@ struct EditDocumentTests {
     #expect(try Edit(document: edit.document(), assets: DescribedMedia.all) == edit)
   }
 
-  /// The documents of the examples and of `docs/document.md`.
+  /// The documents of the examples and of the document's pages.
   private func published() throws -> [String] {
     let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -286,9 +286,8 @@ struct EditDocumentTests {
     for name in ["first-film", "everyday-edit", "custom-transition/edit"] {
       texts.append(try String(contentsOf: repository.appending(path: "Examples/\(name).json"), encoding: .utf8))
     }
-    let page = try String(contentsOf: repository.appending(path: "docs/document.md"), encoding: .utf8)
-    texts += page.components(separatedBy: "\n").split { $0.hasPrefix("```") }.map { $0.joined(separator: "\n") }
-    return texts.filter { (try? Document(json: $0)) != nil }  // The page has parts of documents too.
+    texts += try PublishedPage.ofDocument().flatMap { $0.blocks() }
+    return texts.filter { (try? Document(json: $0)) != nil }  // The pages have parts of documents too.
   }
 
   @Test func `every document of the examples and the page loads, and means the same film when it is written`() throws {
@@ -423,7 +422,7 @@ struct EditDocumentTests {
   @Test func `a picture frozen at the start of a video stays one`() throws {
     var edit = Edit(assets: ["shot": "shot.mov", "logo": "logo.png"])
     let track = try edit.composition.addTrack(.video, id: "A")
-    try edit.composition.editTrack(track) { (track) throws(EditingError) in
+    try edit.composition.editTrack(track) { track in
       for name in ["shot", "logo", "shot"] {
         guard let description = DescribedMedia.all[name] else { return }
         try track.insert(AssetSource(id: name, description: description).range(from: .zero, to: MediaTime(seconds: 2)))

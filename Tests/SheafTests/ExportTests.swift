@@ -35,14 +35,14 @@ struct SmallMedia {
     let logo = edit.add(try loaded[2].get())
     let seconds = { (count: Int64) in MediaTime(seconds: count) }
     let (a, b) = (try edit.composition.addTrack(.video, id: "A"), try edit.composition.addTrack(.video, id: "B"))
-    try edit.composition.editTrack(a) { (track) throws(EditingError) in
+    try edit.composition.editTrack(a) { track in
       try track.insert(one.range(from: .zero, to: seconds(2)))
     }
-    try edit.composition.editTrack(b) { (track) throws(EditingError) in
+    try edit.composition.editTrack(b) { track in
       try track.insert(two.range(from: .zero, to: seconds(2)), at: seconds(1))
     }
     let sound = try edit.composition.addTrack(.audio)
-    try edit.composition.editTrack(sound) { (track) throws(EditingError) in try track.insert(one.whole()) }
+    try edit.composition.editTrack(sound) { track in try track.insert(one.whole()) }
     let overlap = try MediaTimeRange(start: seconds(1), end: seconds(2))
     edit.videoComposition.transitions = [.init(from: a, to: b, timeRange: overlap)]
     edit.videoComposition.overlays = [

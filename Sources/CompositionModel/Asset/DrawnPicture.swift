@@ -78,7 +78,9 @@ public struct LayerBorder: Sendable, Hashable, Codable {
 
 extension AssetDescription {
   /// What a picture that is drawn is as an asset: a still picture.
-  /// - Parameter film: The size of the film's frame, which a picture without a size has.
+  /// - Parameters:
+  ///   - picture: The picture as it is described.
+  ///   - film: The size of the film's frame, which a picture without a size has.
   public init(_ picture: DrawnPicture, film: PixelSize) {
     var format = VideoFormat(
       size: picture.size ?? film, pixelFormat: picture.isOpaque ? "rgb24" : "rgba", hasAlpha: !picture.isOpaque,

@@ -49,6 +49,7 @@ public enum StoredTime {
   /// zero is exact. If time zero is a rounded time itself, both roundings add up to less than a tick, and the next tick
   /// is due.
   /// - Parameters:
+  ///   - time: seconds since the asset's time zero.
   ///   - timebase: seconds a tick.
   ///   - origin: the tick of the asset's time zero.
   ///   - isRounded: whether the container rounds times to its ticks.

@@ -1,6 +1,6 @@
 /// A codec for the output's audio. The raw value is the codec's name in documents and tasks.
 ///
-/// "To add a codec" in `docs/architecture.md` has the steps.
+/// "A codec" in `docs/architecture.md` has the steps.
 public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
   case aac, opus, mp3, flac, alac, pcm
 

@@ -1,6 +1,6 @@
 /// A codec for the output's video. The raw value is the codec's name in documents and tasks.
 ///
-/// "To add a codec" in `docs/architecture.md` has the steps.
+/// "A codec" in `docs/architecture.md` has the steps.
 public enum VideoCodec: String, Sendable, Hashable, Codable, CaseIterable {
   case h264, hevc, prores422, prores4444, vp9, av1, ffv1, gif, apng, webp
 

@@ -21,10 +21,9 @@ extension Composition {
   }
 
   /// Edits one track. If `edit` throws, nothing is changed.
-  public mutating func editTrack(
-    _ id: TrackID, _ edit: (inout CompositionTrack) throws(EditingError) -> Void
-  ) throws(EditingError) {
-    guard let index = tracks.firstIndex(where: { $0.id == id }) else { throw .unknownTrack(id) }
+  /// - Throws: `EditingError.unknownTrack`, or what `edit` throws.
+  public mutating func editTrack(_ id: TrackID, _ edit: (inout CompositionTrack) throws -> Void) throws {
+    guard let index = tracks.firstIndex(where: { $0.id == id }) else { throw EditingError.unknownTrack(id) }
     var track = tracks[index]
     try edit(&track)
     tracks[index] = track

@@ -1,5 +1,5 @@
-/// A filter of sound: what AVFoundation's audio taps are used for. `docs/document.md` describes each. Times are in
-/// seconds, frequencies in Hz, and levels in decibels of full scale.
+/// A filter of sound: what AVFoundation's audio taps are used for. `docs/document/audio-filters.md` describes each.
+/// Times are in seconds, frequencies in Hz, and levels in decibels of full scale.
 public enum AudioFilter: Sendable, Hashable, Codable {
   /// A peak or a notch of a parametric equaliser. `gain` is in decibels at `frequency`; `q` is frequency by bandwidth.
   case equalizer(frequency: Double, gain: Double, q: Double)

@@ -8,7 +8,10 @@ public struct CustomCompositor: Sendable, Hashable, Codable {
   /// The metadata tracks whose values it is given. Nil: none.
   public var metadata: [TrackID]?
 
-  /// - Parameter parameters: the text of a JSON object.
+  /// - Parameters:
+  ///   - name: The compositor's `name`.
+  ///   - parameters: The text of a JSON object.
+  ///   - metadata: The metadata tracks whose values it is given. Nil: none.
   public init(name: String, parameters: String = "{}", metadata: [TrackID]? = nil) {
     self.name = name
     self.parameters = parameters

@@ -1,4 +1,4 @@
-/// A filter of a picture. `docs/document.md` has the formula of each.
+/// A filter of a picture. `docs/document/filters.md` has the formula of each.
 ///
 /// `Value` is a parameter: a `RampList` in a composition, and a number for one frame. Ranges are those of
 /// `FilterKind.parameters`.

@@ -7,7 +7,7 @@ package import FarmModel
 /// none leaves a transaction open. All times are of the store's own clock: operations take durations, and
 /// return durations and, for people, when something happened. `JobFilter` alone takes points in time.
 /// `MemoryJobStore` is the reference: the same operations leave every store in the same state.
-/// `docs/architecture.md` has the diagrams of the states.
+/// `docs/design/states.md` has the diagrams of the states.
 package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, PoolStore, WorkerControl {
   // MARK: Jobs
 

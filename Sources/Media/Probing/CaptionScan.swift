@@ -62,7 +62,7 @@ final class CaptionScan {
     av_packet_free_side_data(packet.pointer)
     var subtitle = AVSubtitle()
     var isComplete: Int32 = 0
-    let marked = try hasWords ? marked(packet) : nil
+    let marked = try marked(packet)
     let result = avcodec_decode_subtitle2(context, &subtitle, &isComplete, (marked ?? packet).pointer)
     guard result >= 0 else { throw refusal(of: packet, result) }
     guard isComplete != 0 else { return }
@@ -72,7 +72,7 @@ final class CaptionScan {
       guard let text = subtitle.rects[index]?.pointee.ass else { continue }
       let decoded = String(cString: text)
       let fields = try format.usual(
-        marked == nil ? decoded.replacing("\u{1}", with: "") : WebVTTWords.tagged(decoded))
+        marked == nil ? decoded.replacing("\u{1}", with: "") : CueWords.tagged(decoded))
       events.append((packet.pts, end, fields))
       size += fields.utf8.count
       guard events.count <= CaptionsFormat.greatestCount, size <= CaptionsFormat.greatestSize else {
@@ -86,9 +86,11 @@ final class CaptionScan {
 
   /// The packet of a cue with times of words, which have marks. Nil: it has none.
   private func marked(_ packet: Packet) throws(MediaError) -> Packet? {
-    // The times of a file of WebVTT are in milliseconds.
-    let text = packet.withBytes {
-      WebVTTWords.marked($0, start: packet.pts, end: packet.pts &+ packet.duration)
+    let text = packet.withBytes { bytes in
+      // The times of a file of WebVTT are in milliseconds.
+      hasWords
+        ? CueWords.marked(webVTT: bytes, start: packet.pts, end: packet.pts &+ packet.duration)
+        : ["subrip", "srt"].contains(codec) ? CueWords.marked(srt: bytes) : nil
     }
     guard let text else { return nil }
     let bytes = Array(text.utf8)

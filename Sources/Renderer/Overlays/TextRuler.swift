@@ -49,7 +49,7 @@ enum TextRuler {
         let count = Int(item.pointee.num_chars)
         var own = Array(repeating: Int32(0), count: count)
         pango_glyph_item_get_logical_widths(run, pango_layout_get_text(layout), &own)
-        let first = starts.partitionPoint { $0 < Int(item.pointee.offset) }
+        let first = starts.partitionPoint { Int(item.pointee.offset) <= $0 }
         for index in 0..<count where first + index < widths.count { widths[first + index] = Double(own[index]) }
       } while pango_layout_iter_next_run(iterator) != 0
     }
@@ -58,8 +58,8 @@ enum TextRuler {
     func words(inBytes line: Range<Int>) -> [TextMeasure.Word] {
       var count: Int32 = 0
       guard let attributes = pango_layout_get_log_attrs_readonly(layout, &count) else { return [] }
-      let first = starts.partitionPoint { $0 < line.lowerBound }
-      let last = min(starts.partitionPoint { $0 < line.upperBound }, Int(count))
+      let first = starts.partitionPoint { line.lowerBound <= $0 }
+      let last = min(starts.partitionPoint { line.upperBound <= $0 }, Int(count))
       var words: [TextMeasure.Word] = []
       var place = 0.0
       for index in first..<max(first, last) {

@@ -53,8 +53,9 @@ extension Edit {
   }
 
   /// An edit of a document. What the edit's own types cannot hold is in `unconverted`.
-  /// - Parameter descriptions: What the files of the document's clips contain. A composition holds clips of these
-  ///   alone.
+  /// - Parameters:
+  ///   - document: What the edit is made of.
+  ///   - descriptions: What the files of the document's clips contain. A composition holds clips of these alone.
   public init(_ document: Document, assets descriptions: [AssetID: AssetDescription]) {
     self.init()
     (assets, pictures, documents) = (document.assets, document.pictures, document.documents)

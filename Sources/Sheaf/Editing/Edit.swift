@@ -82,6 +82,7 @@ public struct Edit: Sendable, Hashable {
   /// - Parameters:
   ///   - edit: As it is now: what is changed in it later is not seen here. Paths of its media are relative to the same
   ///     folder as this edit's.
+  ///   - name: By which clips of this edit use it.
   ///   - assets: What the edit's own files contain, such as `Asset.description`, by their names in it.
   ///   - isTransparent: Whether its backgrounds are not drawn, so that what is below is seen where it has no picture.
   /// - Throws: The problems of the edit.

@@ -1,7 +1,7 @@
 public import CompositionModel
 import EditDocument
 
-/// How the output is encoded. What is nil has the default of `docs/document.md`, which depends on the container and on
+/// How the output is encoded. What is nil has the default of `docs/document/`, which depends on the container and on
 /// the clips.
 public struct ExportSettings: Sendable, Hashable {
   /// The pictures or the sound of the output.

@@ -19,7 +19,9 @@ extension ExportSettings {
 extension Edit {
   /// The kinds of file to which the edit can be exported with a preset in place of its own: AVFoundation's
   /// `determineCompatibleFileTypes(completionHandler:)` and `compatibility(ofExportPreset:with:outputFileType:)`.
-  /// - Parameter assets: What each file contains, such as `Asset.description`.
+  /// - Parameters:
+  ///   - preset: What takes the place of the edit's own preset.
+  ///   - assets: What each file contains, such as `Asset.description`.
   /// - Returns: The suggested one first. Empty: the edit cannot meet the preset, and `suggestedExport` says why.
   public func containers(
     compatibleWith preset: ExportSettings.Preset, assets: [AssetID: AssetDescription]
@@ -43,7 +45,9 @@ extension Edit {
   }
 
   /// The settings that a preset in place of the edit's own gives for it, with every default filled in.
-  /// - Parameter assets: As in `containers`.
+  /// - Parameters:
+  ///   - preset: What takes the place of the edit's own preset.
+  ///   - assets: As in `containers`.
   /// - Throws: Why the edit cannot meet the preset, with the places.
   public func suggestedExport(
     with preset: ExportSettings.Preset, assets: [AssetID: AssetDescription]

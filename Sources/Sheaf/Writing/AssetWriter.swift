@@ -126,7 +126,7 @@ public actor AssetWriter {
   /// The encoder of AV1 works alone in a process: the call waits until no other writer encodes AV1. A task that fills
   /// several writers in turn would wait for ever; an export with several outputs makes such films of one edit.
   /// - Parameters:
-  ///   - settings: What is nil has the default of `docs/document.md` for the container.
+  ///   - settings: What is nil has the default of `docs/document/` for the container.
   ///   - size: The size of every picture, in pixels.
   ///   - frameDuration: Seconds from one frame of the film to the next.
   ///   - colour: What the pictures' numbers mean, which is written into the file.
@@ -183,6 +183,7 @@ public actor AssetWriter {
   /// containers pictures begin at a keyframe, and end before one, and sound begins and ends with the nearest packet.
   /// Pictures before the first keyframe, which cannot be decoded, are left out.
   /// - Parameters:
+  ///   - format: The codec and what its decoder has to know, as a reader of stored samples has it.
   ///   - rotation: The degrees clockwise by which players turn pictures: 0, 90, 180 or 270. Nil: as the format states.
   ///   - language: The language of the track: three letters of ISO 639-2. Nil: that of the format.
   ///   - title: The title of the track, for people: at most 200 characters. Nil: that of the format.

@@ -152,7 +152,7 @@ import Testing
     var composition = Composition()
     try composition.insert(try piece("v", "0", "4"))
     try composition.addTrack(.audio, id: "music")
-    try composition.editTrack("music") { (track) throws(EditingError) in
+    try composition.editTrack("music") { track in
       try track.insert(AssetRange(whole: "s", description: try described { try SyntheticAssets.sound() }))
     }
     try composition.insert(try piece("mute", "1", "2"), at: try at("2"))

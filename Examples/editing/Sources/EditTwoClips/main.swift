@@ -21,13 +21,13 @@ let second1 = MediaTime(seconds: 1)
 let trackA = try edit.composition.addTrack(.video, id: "A")
 let trackB = try edit.composition.addTrack(.video, id: "B")
 let bed = try edit.composition.addTrack(.audio, id: "music")
-try edit.composition.editTrack(trackA) { (track) throws(EditingError) in
+try edit.composition.editTrack(trackA) { track in
   try track.insert(first.range(from: .zero, to: MediaTime(seconds: 2)))
 }
-try edit.composition.editTrack(trackB) { (track) throws(EditingError) in
+try edit.composition.editTrack(trackB) { track in
   try track.insert(second.range(from: .zero, to: MediaTime(seconds: 2)), at: second1)
 }
-try edit.composition.editTrack(bed) { (track) throws(EditingError) in
+try edit.composition.editTrack(bed) { track in
   try track.insert(music.range(from: .zero, to: MediaTime(seconds: 3)))
 }
 

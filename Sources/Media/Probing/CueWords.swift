@@ -1,14 +1,14 @@
-/// The times of words in a cue of WebVTT, `<00:00:01.500>`, as the tags of karaoke that ASS has for them. libavcodec's
-/// decoder takes every tag that it does not know for none.
-enum WebVTTWords {
+/// The times of words in a cue: `<00:00:01.500>` of WebVTT becomes the tag of karaoke that ASS has for it, and such a
+/// tag in SRT, `{\k50}`, is kept. libavcodec's decoders take both for nothing.
+enum CueWords {
   /// What stands for a tag of karaoke in a text that is decoded. Texts do not have it.
   private static let mark: Unicode.Scalar = "\u{1}"
 
-  /// The text of a cue with marks in place of its times. Nil: it has no times, or it is not text.
+  /// The text of a cue of WebVTT with marks in place of its times. Nil: it has no times, or it is not text.
   /// - Parameters:
   ///   - start: Of the cue, in milliseconds of the file.
   ///   - end: The same.
-  static func marked(_ text: some Collection<UInt8>, start: Int64, end: Int64) -> String? {
+  static func marked(webVTT text: some Collection<UInt8>, start: Int64, end: Int64) -> String? {
     guard text.contains(UInt8(ascii: "<")), let cue = String(validating: text, as: UTF8.self) else { return nil }
     var parts: [(start: Int64, text: String)] = [(start, "")]
     var rest = String(String.UnicodeScalarView(cue.unicodeScalars.filter { $0 != mark }))[...]
@@ -31,10 +31,19 @@ enum WebVTTWords {
     return zip(parts, ends).map { "\(mark)\($1 - $0.start)\(mark)\($0.text)" }.joined()
   }
 
+  /// The text of a cue of SRT with marks in place of its tags of karaoke. Nil: it has none, or it is not text.
+  static func marked(srt text: some Collection<UInt8>) -> String? {
+    guard text.contains(UInt8(ascii: "{")), let cue = String(validating: text, as: UTF8.self) else { return nil }
+    let plain = String(String.UnicodeScalarView(cue.unicodeScalars.filter { $0 != mark }))
+    let marked = plain.replacing(#/\{\\(?<tag>(?:k|K|kf|ko)[0-9]{1,8})\}/#) { "\(mark)\($0.tag)\(mark)" }
+    return marked == plain ? nil : marked
+  }
+
   /// A decoded text with tags in place of the marks.
   static func tagged(_ text: String) -> String {
     text.unicodeScalars.split(separator: mark, omittingEmptySubsequences: false).enumerated().map { index, part in
-      guard index % 2 == 1, let duration = Int64(String(part)) else { return String(part) }
+      guard index % 2 == 1 else { return String(part) }
+      guard let duration = Int64(String(part)) else { return "{\\\(String(part))}" }
       // In hundredths of a second, with a tenth of one.
       return "{\\k\(duration / 10)" + (duration % 10 == 0 ? "}" : ".\(duration % 10)}")
     }.joined()
