@@ -59,7 +59,9 @@ struct ExportCommand: AsyncParsableCommand {
         try written.open().write(bytes)
         try written.commit()
       }
-      let report = try TimelineReport(output: output, timeline: timeline, notes: maker.notes + notes)
+      let report = try TimelineReport(
+        output: output, timeline: TimelineFile.part(of: timeline, in: format), duration: timeline.duration,
+        notes: maker.notes + notes)
       try report.show(file: self.edit, json: json.isOn, document: nil)
       if strict.isOn, !report.isWhole { throw ExitCode(CommandFailure.Code.document.rawValue) }
     }

@@ -61,7 +61,8 @@ struct ImportCommand: AsyncParsableCommand {
         }
       }
       let report = try TimelineReport(
-        output: output ?? "-", timeline: timeline.timeline, notes: timeline.notes + media.notes + maker.notes,
+        output: output ?? "-", timeline: timeline.timeline, duration: try duration(of: document),
+        notes: timeline.notes + media.notes + maker.notes,
         missing: maker.missing)
       try report.show(file: file, json: json.isOn, document: output == nil ? text : nil)
       do throws(DocumentError) {
@@ -73,6 +74,12 @@ struct ImportCommand: AsyncParsableCommand {
       }
       if strict.isOn, !report.isWhole { throw ExitCode(CommandFailure.Code.document.rawValue) }
     }
+  }
+
+  /// Longer than the timeline if a transition goes on after its end.
+  private func duration(of document: Document) throws -> Rational {
+    var maker = TimelineOfDocument(document)
+    return try mapErrors(to: failure) { () throws(TimelineError) in try maker.timeline(named: "") }.duration
   }
 
   private func failure(_ error: TimelineError) -> CommandFailure {
@@ -128,10 +135,12 @@ struct TimelineReport: Encodable {
   var notes: [TimelineNote]
   var missing: [String]
 
-  init(output: String, timeline: Timeline, notes: [TimelineNote], missing: [String] = []) throws(TimeError) {
+  init(
+    output: String, timeline: Timeline, duration: Rational, notes: [TimelineNote], missing: [String] = []
+  ) throws(TimeError) {
     self.output = output
     (tracks, clips) = (timeline.tracks.count, timeline.clipCount)
-    duration = try MediaTime(timeline.duration)
+    self.duration = try MediaTime(duration)
     (self.notes, self.missing) = (notes, missing)
   }
 

@@ -93,6 +93,14 @@ package struct TimelineFile: Sendable {
 
   package static func isFile(_ path: String) -> Bool { MediaLocator.isFile(path) }
 
+  /// What of a timeline a file of a format has: its tracks.
+  package static func part(of timeline: Timeline, in format: TimelineFormat) -> Timeline {
+    guard format == .editDecisionList else { return timeline }
+    var part = timeline
+    part.tracks = EDLWriter.tracks(of: timeline).map { timeline.tracks[$0] }
+    return part
+  }
+
   /// Throws if a time has no exact place in the format, or the format needs a rate that nothing states.
   package static func write(
     _ timeline: Timeline, as format: TimelineFormat = .openTimelineIO

@@ -106,6 +106,23 @@ import Testing
     }
   }
 
+  @Test func `what is printed is what the file has`() async throws {
+    // A transition that goes on for 10 frames after the end.
+    let transition = """
+      {"OTIO_SCHEMA": "Transition.1", "name": "t", "transition_type": "SMPTE_Dissolve",
+       "in_offset": {"OTIO_SCHEMA": "RationalTime.1", "value": 5, "rate": 25},
+       "out_offset": {"OTIO_SCHEMA": "RationalTime.1", "value": 10, "rate": 25}}
+      """
+    try write(otio(second: transition), "edit.otio")
+    let longer = try await run("sheaf import edit.otio -o edit.json")
+    #expect(longer.output == "edit.json: 1 track, 1 clip, 0:02.400\n", "\(longer)")
+    let second = #"{"id": "W", "clips": [{"asset": "one", "use": "0..1"}]}, {"id": "V""#
+    try write(Self.document.replacing(#"{"id": "V""#, with: second), "two.json")
+    let lowest = try await run("sheaf export two.json -o two.edl")
+    #expect(lowest.output == "two.edl: 2 tracks, 2 clips, 0:02.000\n", "\(lowest)")
+    #expect(lowest.errors.contains("two.json: the track 'W': not taken: of tracks an EDL has one of pictures"))
+  }
+
   @Test func `a document that cannot be rendered is written, and its problems are said`() async throws {
     try makeMedia()
     try write(
@@ -231,7 +248,8 @@ import Testing
     let made = try await run(
       """
       sheaf render edit.json -o sheaf.mkv && sheaf export edit.json -o edit.mlt &&
-      melt -silent edit.mlt -consumer avformat:melt.mkv vcodec=ffv1 acodec=pcm_s16le pix_fmt=yuv420p
+      melt -silent edit.mlt -consumer avformat:melt.mkv vcodec=ffv1 acodec=pcm_s16le pix_fmt=yuv420p \\
+        real_time=0 terminate_on_pause=1
       """)
     #expect(made.status == 0, "\(made)")
     let (film, other) = (try frames(of: "sheaf.mkv"), try frames(of: "melt.mkv"))

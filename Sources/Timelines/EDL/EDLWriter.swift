@@ -59,21 +59,26 @@ struct EDLWriter {
   }
 
   private mutating func channels(of timeline: Timeline) -> [(channel: String, track: TimelineTrack)] {
+    var sounds = Self.soundChannels[...]
     var channels: [(String, TimelineTrack)] = []
-    var (pictures, sounds) = (0, 0)
-    for track in timeline.tracks where !track.clips.isEmpty {
-      if track.type == .video, pictures == 0 {
-        pictures += 1
-        channels.append(("V", track))
-      } else if track.type == .audio, sounds < Self.soundChannels.count {
-        channels.append((Self.soundChannels[sounds], track))
-        sounds += 1
+    let taken = Self.tracks(of: timeline)
+    for (index, track) in timeline.tracks.enumerated() where !track.clips.isEmpty {
+      if taken.contains(index) {
+        channels.append((track.type == .video ? "V" : sounds.removeFirst(), track))
       } else {
         let reason = track.type == .video ? "one of pictures, the lowest one" : "\(Self.soundChannels.count) of sound"
         events.notes.add("", "the track '\(track.name)'", "not taken: of tracks an EDL has \(reason)")
       }
     }
     return channels
+  }
+
+  /// The numbers of the tracks that an EDL has.
+  static func tracks(of timeline: Timeline) -> [Int] {
+    let filled = timeline.tracks.indices.filter { !timeline.tracks[$0].clips.isEmpty }
+    return Array(
+      filled.filter { timeline.tracks[$0].type == .video }.prefix(1)
+        + filled.filter { timeline.tracks[$0].type == .audio }.prefix(soundChannels.count))
   }
 
   // MARK: Lines
