@@ -62,7 +62,7 @@ extension DocumentReader {
 
 extension Document.ClipTransition {
   /// The duration or the kind if nothing else is said, or an object.
-  var json: JSONValue {
+  package var json: JSONValue {
     let object = JSONValue.object(self, TransitionKeys.clipProperties)
     guard case .object(let members) = object.content, let only = members.first, members.count == 1 else {
       return object

@@ -142,3 +142,11 @@ extension Document {
     }
   }
 }
+
+extension Document.Clip {
+  /// The keys of a document that it has, sorted, without `asset`.
+  package var writtenKeys: [String] {
+    guard case .object(let members) = json.content else { return [] }
+    return members.map(\.key).filter { $0 != "asset" }.sorted()
+  }
+}

@@ -38,7 +38,7 @@ struct ExportCommand: AsyncParsableCommand {
       guard let output = try OutputPath.value(output) else {
         throw ValidationError("where the timeline is written is missing: give -o a file")
       }
-      guard TimelineFormat(written: output) != nil else {
+      guard let format = TimelineFormat(written: output) else {
         throw ValidationError("the extension of \(output) is that of no timeline; \(TimelineFormat.writable)")
       }
       let rate = try frames.value
@@ -46,19 +46,22 @@ struct ExportCommand: AsyncParsableCommand {
       let edit = try EditFile(edit, values: parameters.values)
       let document = try Document(json: edit.bytes)
       let folder = try Directories.resolve(self.edit == "-" ? "." : Directories.parent(of: self.edit))
-      var maker = TimelineOfDocument(document, rate: rate, facts: try await facts(of: document, in: folder))
+      var maker = TimelineOfDocument(
+        document, rate: rate, facts: try await facts(of: document, in: folder), for: format)
       let target = try Directories.resolve(Directories.parent(of: output))
       let timeline = try mapErrors(to: failure) { () throws(TimelineError) in
         try maker.timeline(named: TimelineFile.name(ofPath: output)).movingPaths(from: folder, to: target)
       }
       let (bytes, notes) = try mapErrors(to: failure) { () throws(TimelineError) in
-        try TimelineFile.write(timeline)
+        try TimelineFile.write(timeline, as: format)
       }
       try await BlockingWork.run {
         try written.open().write(bytes)
         try written.commit()
       }
-      let report = try TimelineReport(output: output, timeline: timeline, notes: maker.notes + notes)
+      let report = try TimelineReport(
+        output: output, timeline: TimelineFile.part(of: timeline, in: format), duration: timeline.duration,
+        notes: maker.notes + notes)
       try report.show(file: self.edit, json: json.isOn, document: nil)
       if strict.isOn, !report.isWhole { throw ExitCode(CommandFailure.Code.document.rawValue) }
     }

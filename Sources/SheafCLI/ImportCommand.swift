@@ -14,7 +14,8 @@ struct ImportCommand: AsyncParsableCommand {
     discussion: """
       \(TimelineFormat.readable). Everything of it that the document does not have, or has otherwise, is listed on \
       standard error with its place and the reason, and so are media that are not found: the document has the path that \
-      they would have.
+      they would have. The command ends with 65 if the document that is written cannot be rendered, which is said as \
+      sheaf check says it.
 
       --json prints an object on standard output: output (the document's path), tracks, clips, duration, notes, an array \
       of place, item and reason, and missing, an array of the paths of media that are not found.
@@ -60,10 +61,25 @@ struct ImportCommand: AsyncParsableCommand {
         }
       }
       let report = try TimelineReport(
-        output: output ?? "-", timeline: timeline.timeline, notes: timeline.notes + maker.notes, missing: maker.missing)
+        output: output ?? "-", timeline: timeline.timeline, duration: try duration(of: document),
+        notes: timeline.notes + media.notes + maker.notes,
+        missing: maker.missing)
       try report.show(file: file, json: json.isOn, document: output == nil ? text : nil)
+      do throws(DocumentError) {
+        _ = try Document(json: text)
+      } catch {
+        // A timeline may have what no document can: a size, or a speed.
+        throw CommandFailure(
+          .document, error.problems.map { $0.text(in: output ?? "-") }.joined(separator: "\n"))
+      }
       if strict.isOn, !report.isWhole { throw ExitCode(CommandFailure.Code.document.rawValue) }
     }
+  }
+
+  /// Longer than the timeline if a transition goes on after its end.
+  private func duration(of document: Document) throws -> Rational {
+    var maker = TimelineOfDocument(document)
+    return try mapErrors(to: failure) { () throws(TimelineError) in try maker.timeline(named: "") }.duration
   }
 
   private func failure(_ error: TimelineError) -> CommandFailure {
@@ -119,10 +135,12 @@ struct TimelineReport: Encodable {
   var notes: [TimelineNote]
   var missing: [String]
 
-  init(output: String, timeline: Timeline, notes: [TimelineNote], missing: [String] = []) throws(TimeError) {
+  init(
+    output: String, timeline: Timeline, duration: Rational, notes: [TimelineNote], missing: [String] = []
+  ) throws(TimeError) {
     self.output = output
     (tracks, clips) = (timeline.tracks.count, timeline.clipCount)
-    duration = try MediaTime(timeline.duration)
+    self.duration = try MediaTime(duration)
     (self.notes, self.missing) = (notes, missing)
   }
 

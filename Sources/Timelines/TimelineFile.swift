@@ -10,8 +10,11 @@ package enum TimelineFormat: String, Sendable, CaseIterable {
 
   /// That in which a file of this name is written. Nil: none is.
   package init?(written path: String) {
-    guard path.lowercased().hasSuffix(".otio") else { return nil }
-    self = .openTimelineIO
+    let formats: [String: TimelineFormat] = [
+      ".otio": .openTimelineIO, ".edl": .editDecisionList, ".fcpxml": .finalCutPro, ".mlt": .mlt,
+    ]
+    guard let format = formats.first(where: { path.lowercased().hasSuffix($0.key) })?.value else { return nil }
+    self = format
   }
 
   /// That of a file's content.
@@ -38,7 +41,10 @@ package enum TimelineFormat: String, Sendable, CaseIterable {
     }
   }
 
-  package static let writable = "OpenTimelineIO (.otio) is written"
+  package static let writable =
+    "OpenTimelineIO (.otio), FCPXML 1.10 (.fcpxml), MLT (.mlt) and EDLs of CMX 3600 (.edl) are written"
+  static let withoutRate =
+    "neither the document nor its media state how many frames a second the timeline has: give --rate"
   package static let readable =
     "OpenTimelineIO (.otio, .otiod), FCPXML (.fcpxml, .fcpxmld), MLT (.mlt, .kdenlive, .xml) and EDLs of CMX 3600 (.edl, with --rate) are read"
 }
@@ -52,7 +58,7 @@ package struct TimelineFile: Sendable {
   package let folder: String
 
   /// The most bytes of a file.
-  static let greatestByteCount = 512 << 20
+  static let greatestByteCount = 64 << 20
 
   /// - Parameters:
   ///   - path: A file, or the folder of a bundle.
@@ -77,9 +83,9 @@ package struct TimelineFile: Sendable {
   private static func content(ofBundle path: String) throws(TimelineError) -> String {
     for name in ["content.otio", "Info.fcpxml"] {
       let file = MediaLocator.join(path, name)
-      if Directories.names(in: path, most: 1000).contains(name) { return file }
+      if MediaLocator.isFile(file) { return file }
     }
-    throw TimelineError("", "the folder is no bundle of a timeline: it has no content.otio")
+    throw TimelineError("", "the folder is no bundle of a timeline: it has no content.otio and no Info.fcpxml")
   }
 
   /// The name of a file without its extension.
@@ -87,9 +93,24 @@ package struct TimelineFile: Sendable {
 
   package static func isFile(_ path: String) -> Bool { MediaLocator.isFile(path) }
 
-  /// A timeline as OpenTimelineIO.
-  package static func write(_ timeline: Timeline) throws(TimelineError) -> (bytes: [UInt8], notes: [TimelineNote]) {
-    try OTIOWriter.write(timeline)
+  /// What of a timeline a file of a format has: its tracks.
+  package static func part(of timeline: Timeline, in format: TimelineFormat) -> Timeline {
+    guard format == .editDecisionList else { return timeline }
+    var part = timeline
+    part.tracks = EDLWriter.tracks(of: timeline).map { timeline.tracks[$0] }
+    return part
+  }
+
+  /// Throws if a time has no exact place in the format, or the format needs a rate that nothing states.
+  package static func write(
+    _ timeline: Timeline, as format: TimelineFormat = .openTimelineIO
+  ) throws(TimelineError) -> (bytes: [UInt8], notes: [TimelineNote]) {
+    switch format {
+    case .openTimelineIO: try OTIOWriter.write(timeline)
+    case .editDecisionList: try EDLWriter.write(timeline)
+    case .finalCutPro: try FCPXMLWriter.write(timeline)
+    case .mlt: try MLTWriter.write(timeline)
+    }
   }
 
   /// - Returns: Also the folder of the media, if the file states one.

@@ -89,7 +89,10 @@ struct MLTTests {
     // The film of melt: red, half-way between both, blue, black, red.
     let frames = try Tool.run(
       "melt",
-      ["-silent", file, "-consumer", "avformat:\(folder.path("film.mkv"))", "vcodec=ffv1", "an=1", "pix_fmt=yuv420p"])
+      [
+        "-silent", file, "-consumer", "avformat:\(folder.path("film.mkv"))", "vcodec=ffv1", "an=1", "pix_fmt=yuv420p",
+        "real_time=0", "terminate_on_pause=1",
+      ])
     #expect(frames.status == 0)
     let probe = try Tool.ffprobe(
       "-v", "error", "-count_packets", "-select_streams", "v", "-show_entries", "stream=nb_read_packets", "-of",

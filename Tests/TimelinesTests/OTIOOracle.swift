@@ -1,3 +1,4 @@
+import CompositionModel
 import Foundation
 import TestPrograms
 import Testing
@@ -19,6 +20,7 @@ struct OTIOOracle: Decodable {
     var visible: Span?
     var warp: Double?
     var media: Span?
+    var isBlack: Bool?
     var before: [Double]?
     var after: [Double]?
   }
@@ -63,6 +65,14 @@ struct OTIOOracle: Decodable {
 
 /// Seconds of a value and a rate.
 func seconds(_ time: [Double]) -> Double { time[0] / time[1] }
+
+/// Whether an exact time is that of the oracle to the last digit. A count that is not whole is a sum at several rates,
+/// which it computes with rates as they are written.
+func isExactly(_ time: Rational, _ other: [Double]) throws -> Bool {
+  let (count, rate) = (try #require(TimelineRates.exact(other[0])), try #require(TimelineRates.exact(other[1])))
+  if count.denominator == 1 { return try time == TimelineRates.time(count, rate: rate) }
+  return isNear(time.approximate, other[0] / other[1], rate: 0.5)
+}
 
 /// Whether an exact time is that of the oracle, whose rates, such as 23.98 for 24000/1001, are as they are written.
 func isNear(_ time: Double, _ other: Double, rate: Double) -> Bool {

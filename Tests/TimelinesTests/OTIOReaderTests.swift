@@ -120,8 +120,8 @@ struct OTIOReaderTests {
       notes.map { "\($0.place): \($0.item): \($0.reason)" } == [
         "\(place)/0/effects/0: the effect 'Blur' of the clip 'a': not taken: OpenTimelineIO does not say what it does",
         "\(place)/1: the clip 'a': a gap: it is not enabled",
-        "\(place)/2: the clip 'a': not taken: it has neither a source_range nor an available_range",
-        "\(place)/3: the clip 'b': not taken: it has neither a source_range nor an available_range",
+        "\(place)/2: the clip 'a': not taken: it has neither a source_range nor an available_range that is finite",
+        "\(place)/3: the clip 'b': not taken: it has neither a source_range nor an available_range that is finite",
         ": the data 'cmx_3600' on 1 object: not taken: a document has no place for data of other programs",
       ])
   }

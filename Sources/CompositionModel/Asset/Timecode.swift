@@ -5,7 +5,7 @@ package struct Timecode: Sendable, Hashable {
   /// Frames of a second, rounded.
   let rate: Int
   /// Whether two numbers are left out at the start of each minute but the tenth, of 30 a second.
-  let dropsFrames: Bool
+  package let dropsFrames: Bool
 
   /// Nil if the text is no timecode of that rate.
   package init?(_ text: String, rate: Rational) {
@@ -20,6 +20,22 @@ package struct Timecode: Sendable, Hashable {
     let minutes = numbers[0] * 60 + numbers[1]
     frame = (minutes * 60 + numbers[2]) * frames + numbers[3]
     if dropsFrames { frame -= frames / 15 * (minutes - minutes / 10) }
+  }
+
+  /// That of a frame of the day. Nil if it is not from 0 to the last one, or there are no such rates.
+  /// - Parameter dropsFrames: Of no effect unless a second has 30 frames, rounded, or 60.
+  package init?(frame: Int, rate: Rational, dropsFrames: Bool) {
+    let frames = Int(clamping: rate.rounded)
+    guard (1...1000).contains(frames) else { return nil }
+    self.rate = frames
+    self.dropsFrames = dropsFrames && frames % 30 == 0
+    self.frame = frame
+    guard (0..<perDay).contains(frame) else { return nil }
+  }
+
+  /// Whether numbers are left out in what is called drop-frame: of 29.97 and 59.94 frames a second.
+  package static func dropsFrames(_ rate: Rational) -> Bool {
+    rate.denominator == 1001 && rate.numerator % 30000 == 0
   }
 
   private var perMinute: Int { rate * 60 - rate / 15 }

@@ -55,6 +55,7 @@ extension DocumentOfTimeline {
   mutating func clip(
     _ clip: TimelineClip, _ asset: AssetID, head: Rational, tail: Rational, _ part: inout DocumentPart
   ) throws(TimeError) -> Document.Clip {
+    place = clip.place
     var made = clip.settings
     made.asset = asset
     made.name = name(of: clip, asset, &part)

@@ -45,7 +45,7 @@ extension TimelineOfDocument {
     _ written: Document.Clip, after previous: Rational?, isFirst: Bool, on track: Document.MediaTrack,
     at place: String, mayNote: Bool
   ) throws(TimeError) -> [PlacedClip]? {
-    let source = source(of: written)
+    let source = try source(of: written)
     let isStill = source.isStill
     let natural = try used(written, source.length, isStill: isStill)
     // Where it starts, and for how long it overlaps the clip before it.
@@ -75,7 +75,9 @@ extension TimelineOfDocument {
       name: written.name ?? written.asset, source: source.source, start: .zero, duration: length,
       place: pointer + place)
     let settings = written.withoutTimes
-    clip.settings = track.type == .audio ? settings : settings.ofPicture
+    let isHeard = track.type == .audio || !separatesSound && track.sound != false
+    clip.settings = isHeard ? settings : settings.ofPicture
+    if isHeard, track.type != .audio, written.sound == .drop { clip.settings.sound = .drop }
     var turn = length
     if let natural, !isStill {
       clip.start = natural.start

@@ -56,7 +56,11 @@ extension Document {
   /// Frames a second. Nil: the document leaves it to its clips.
   package var rate: Rational? {
     if let rate = videoComposition.frameRate { return rate }
-    guard let duration = try? videoComposition.frameDuration?.exact else { return nil }
-    return try? .one / duration
+    guard let duration = videoComposition.frameDuration else { return nil }
+    do throws(TimeError) {
+      return try .one / duration.exact
+    } catch {
+      return nil  // What is read of a document has none that is zero, or no number.
+    }
   }
 }

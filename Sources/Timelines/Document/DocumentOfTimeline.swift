@@ -3,7 +3,10 @@ package import EditDocument
 
 /// Makes documents of timelines.
 package struct DocumentOfTimeline {
-  package private(set) var notes: [TimelineNote] = []
+  private var noted = TimelineNotes()
+  package var notes: [TimelineNote] { noted.all }
+  /// Of what is made, for errors.
+  var place = ""
   /// The paths of the files that are not there.
   package private(set) var missing: [String] = []
   let media: TimelineMedia
@@ -17,13 +20,12 @@ package struct DocumentOfTimeline {
     do throws(TimeError) {
       return try document(of: timeline, &part)
     } catch {
-      throw TimelineError(error)
+      throw TimelineError(error, at: self.place)
     }
   }
 
   mutating func note(_ place: String, _ item: String, _ reason: String) {
-    let note = TimelineNote(place, item, reason)
-    if !notes.contains(note) { notes.append(note) }
+    noted.add(place, item, reason)
   }
 
   private mutating func document(of timeline: Timeline, _ part: inout DocumentPart) throws(TimeError) -> Document {
@@ -42,6 +44,7 @@ package struct DocumentOfTimeline {
     part.document.videoComposition.frameRate = timeline.rate
     part.document.videoComposition.renderSize = timeline.size
     for title in timeline.titles.reversed() {
+      place = title.place
       var overlay = Document.Overlay(text: title.text)
       overlay.over = Document.TimeRange(
         from: try title.start.documentTime, to: try (title.start + title.duration).documentTime)
@@ -60,7 +63,9 @@ package struct DocumentOfTimeline {
   ) throws(TimeError) {
     guard end < duration else { return }
     guard let last = tracks.lastIndex(where: { $0.type != .audio }) else {
-      note("/tracks", "the silence at the end", "not taken: a film without a picture ends with its last clip")
+      note(
+        "/tracks", "the silence at the end",
+        "shorter by \(seconds(try MediaTime(duration - end))): a film without a picture ends with its last clip")
       return
     }
     let asset = part.asset(DrawnPicture(color: Self.nothing), named: Self.gap)
@@ -75,6 +80,7 @@ package struct DocumentOfTimeline {
 
   private mutating func add(_ marker: TimelineMarker, _ part: inout DocumentPart) throws(TimeError) {
     let item = "the marker '\(marker.name)'"
+    place = marker.place
     guard .zero <= marker.time else {
       note(marker.place, item, "not taken: it is before the start")
       return

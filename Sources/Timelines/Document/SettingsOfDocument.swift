@@ -1,6 +1,5 @@
 import CompositionModel
 import EditDocument
-import FoundationEssentials
 
 // What of a document a timeline does not have, in whichever format.
 
@@ -15,21 +14,22 @@ extension TimelineOfDocument {
     var isEmpty = false
   }
 
-  func source(of clip: Document.Clip) -> ClipSource {
+  func source(of clip: Document.Clip) throws(TimeError) -> ClipSource {
     if let picture = document.pictures[clip.asset] {
       let isEmpty = picture == DrawnPicture(color: DocumentOfTimeline.nothing)
       return ClipSource(source: .picture(picture), isStill: true, hasSound: false, isEmpty: isEmpty)
     }
     if let timeline = nested[clip.asset] {
       return ClipSource(
-        source: .timeline(timeline), length: try? timeline.duration, isStill: false,
-        hasSound: timeline.tracks.contains { $0.type == .audio })
+        source: .timeline(timeline), length: try timeline.duration, isStill: false,
+        hasSound: timeline.tracks.contains { $0.type == .audio || $0.hasSound })
     }
     let written = document.assets[clip.asset] ?? clip.asset
     let path = written.hasPrefix("/") ? written : folder + written
     let found = facts[path]
     let isStill = found?.isStill ?? MediaPath.isStill(path)
     var reference = MediaReference(path: path)
+    reference.facts = found
     if let found, !isStill {
       reference.available = MediaReference.Available(start: found.timecode ?? .zero, duration: found.duration)
     }
@@ -109,13 +109,5 @@ extension Document.Clip {
     (clip.volume, clip.pan, clip.pitch, clip.track, clip.language) = (nil, nil, nil, nil, nil)
     (clip.audioChannels, clip.layout, clip.audioFilters) = (nil, nil, [])
     return clip
-  }
-
-  /// The keys of a document that it has, without `asset`.
-  var writtenKeys: [String] {
-    guard let json = try? JSONEncoder().encode(self),
-      case .object(let members)? = try? JSONDecoder().decode(OTIOValue.self, from: json)
-    else { return [] }
-    return members.keys.filter { $0 != "asset" }.sorted()
   }
 }

@@ -3,7 +3,8 @@ package import EditDocument
 
 /// Makes timelines of documents.
 package struct TimelineOfDocument {
-  package private(set) var notes: [TimelineNote] = []
+  private var noted = TimelineNotes()
+  package var notes: [TimelineNote] { noted.all }
   /// What the files are, by their paths as the document has them.
   let facts: [String: TimelineMedia.Facts]
   let document: Document
@@ -12,19 +13,29 @@ package struct TimelineOfDocument {
   let folder: String
   /// The place of the document in the outermost one.
   let pointer: String
+  /// Whether the sound of a video track is a track of its own, as in formats whose tracks are of the one or the other.
+  let separatesSound: Bool
   /// The lengths of the documents among the assets.
   var nested: [AssetID: Timeline] = [:]
 
   /// - Parameters:
   ///   - rate: Frames a second, in place of the document's own.
   ///   - facts: Of the files of the document and of those in it, as far as they could be examined.
-  package init(_ document: Document, rate: Rational? = nil, facts: [String: TimelineMedia.Facts] = [:]) {
-    self.init(document, rate: rate, facts: facts, folder: "", pointer: "")
+  ///   - format: That in which the timeline will be written.
+  package init(
+    _ document: Document, rate: Rational? = nil, facts: [String: TimelineMedia.Facts] = [:],
+    for format: TimelineFormat = .openTimelineIO
+  ) {
+    self.init(
+      document, rate: rate, facts: facts, folder: "", pointer: "",
+      separatesSound: format == .openTimelineIO || format == .editDecisionList)
   }
 
   private init(
-    _ document: Document, rate: Rational?, facts: [String: TimelineMedia.Facts], folder: String, pointer: String
+    _ document: Document, rate: Rational?, facts: [String: TimelineMedia.Facts], folder: String, pointer: String,
+    separatesSound: Bool
   ) {
+    self.separatesSound = separatesSound
     let rates = document.assets.values.compactMap { facts[folder + $0]?.rate }
     clock = DocumentClock(rate: rate ?? document.rate ?? rates.max())
     (self.document, self.facts, self.folder, self.pointer) = (document, facts, folder, pointer)
@@ -40,17 +51,22 @@ package struct TimelineOfDocument {
   }
 
   mutating func note(_ place: String, _ item: String, _ reason: String) {
-    let note = TimelineNote(pointer + place, item, reason)
-    if !notes.contains(note) { notes.append(note) }
+    noted.add(pointer + place, item, reason)
   }
 
   private mutating func made(_ name: String) throws(TimeError) -> Timeline {
     for (id, asset) in document.documents.sorted(by: { $0.key < $1.key }) {
       var inner = TimelineOfDocument(
         asset.document, rate: nil, facts: facts, folder: folder + (asset.folder.map { $0 + "/" } ?? ""),
-        pointer: pointer + JSONPointer.root.key("assets").key(id).key("document").text)
+        pointer: pointer + JSONPointer.root.key("assets").key(id).key("document").text,
+        separatesSound: separatesSound)
       nested[id] = try inner.made(id)
-      notes += inner.notes
+      noted += inner.notes
+      if !asset.isTransparent {
+        note(
+          JSONPointer.root.key("assets").key(id).text, "the document '\(id)'",
+          "transparent where it has no picture: a timeline within another is")
+      }
     }
     try findTimes()
     var timeline = Timeline(name: name, rate: clock.rate)
@@ -70,8 +86,9 @@ package struct TimelineOfDocument {
         audio.append(made)
         continue
       }
+      made.hasSound = !separatesSound && track.sound != false
       timeline.tracks.insert(made, at: 0)
-      if track.sound != false, let sound = try self.sound(of: made, clips) { audio.append(sound) }
+      if separatesSound, track.sound != false, let sound = try self.sound(of: made, clips) { audio.append(sound) }
     }
     timeline.tracks += audio
     for (name, time) in document.markers.sorted(by: { $0.key < $1.key }) {

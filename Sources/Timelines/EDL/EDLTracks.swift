@@ -8,14 +8,14 @@ struct EDLTracks {
 
   init(_ events: [EDLReader.Event], rate: Rational) { (self.events, self.rate) = (events, rate) }
 
-  func timeline(_ notes: inout [TimelineNote]) throws(TimeError) -> Timeline {
+  func timeline(_ notes: inout TimelineNotes) throws(TimeError) -> Timeline {
     let start = events.map(\.record.lowerBound).min() ?? 0
     var timeline = Timeline(name: "", rate: rate)
     timeline.startTime = try seconds(start)
-    let names = Set(events.flatMap(\.tracks)).sorted { ($0.first == "V" ? 0 : 1, $0) < ($1.first == "V" ? 0 : 1, $1) }
-    for name in names {
-      let own = events.filter { $0.tracks.contains(name) }
-      timeline.tracks.append(try track(name, own, from: start, &notes))
+    var own: [String: [EDLReader.Event]] = [:]
+    for event in events { for name in event.tracks { own[name, default: []].append(event) } }
+    for name in own.keys.sorted(by: { ($0.first == "V" ? 0 : 1, $0) < ($1.first == "V" ? 0 : 1, $1) }) {
+      timeline.tracks.append(try track(name, own[name] ?? [], from: start, &notes))
     }
     return timeline
   }
@@ -23,22 +23,27 @@ struct EDLTracks {
   private func seconds(_ frames: Int) throws(TimeError) -> Rational { try Rational(frames) / rate }
 
   private func track(
-    _ name: String, _ events: [EDLReader.Event], from start: Int, _ notes: inout [TimelineNote]
+    _ name: String, _ events: [EDLReader.Event], from start: Int, _ notes: inout TimelineNotes
   ) throws(TimeError) -> TimelineTrack {
     var track = TimelineTrack(name: name, type: name.hasPrefix("V") ? .video : .audio)
     var place = start
     /// The event that is dissolved from, which has no length of its own.
     var outgoing: EDLReader.Event?
     var last: EDLReader.Event?
-    for event in events {
+    // Lists are also in the order of their sources.
+    let ordered = events.enumerated().sorted {
+      ($0.element.record.lowerBound, $0.offset) < ($1.element.record.lowerBound, $1.offset)
+    }
+    for (_, event) in ordered {
       if event.record.isEmpty {
+        if let outgoing { Self.noteEmpty(outgoing, &notes) }
         outgoing = event
         continue
       }
+      if event.transition.length == 0, let outgoing { Self.noteEmpty(outgoing, &notes) }
       defer { (last, outgoing) = (event, nil) }
       guard place <= event.record.lowerBound else {
-        notes.append(
-          TimelineNote(event.place, "the event \(event.number)", "not taken: it begins before the one before it ends"))
+        notes.add(event.place, "the event \(event.number)", "not taken: it begins before the one before it ends")
         continue
       }
       if place < event.record.lowerBound { track.items.append(.gap(try seconds(event.record.lowerBound - place))) }
@@ -70,7 +75,12 @@ struct EDLTracks {
       let rest = try seconds(event.record.count - skipped)
       track.items.append(clip.map { .clip($0) } ?? .gap(rest))
     }
+    if let outgoing { Self.noteEmpty(outgoing, &notes) }
     return track
+  }
+
+  private static func noteEmpty(_ event: EDLReader.Event, _ notes: inout TimelineNotes) {
+    notes.add(event.place, "the event \(event.number)", "not taken: it has no length, and no transition follows it")
   }
 
   private static func continues(_ last: EDLReader.Event, _ next: EDLReader.Event?) -> Bool {
@@ -82,7 +92,7 @@ struct EDLTracks {
   /// Nil: it is black.
   /// - Parameter skipping: Frames at its start that are left out.
   private func clip(
-    _ event: EDLReader.Event, skipping: Int = 0, _ notes: inout [TimelineNote]
+    _ event: EDLReader.Event, skipping: Int = 0, _ notes: inout TimelineNotes
   ) throws(TimeError) -> TimelineClip? {
     guard !event.isBlack else { return nil }
     let name = event.clipName ?? event.reel
@@ -99,10 +109,9 @@ struct EDLTracks {
     } else {
       clip.start = try clip.start + seconds(skipping)
       if !event.source.isEmpty, event.source.count != event.record.count {
-        notes.append(
-          TimelineNote(
-            event.place, "the event \(event.number)",
-            "at its own speed for \(event.record.count) frames: it has \(event.source.count) of its source, and no M2"))
+        notes.add(
+          event.place, "the event \(event.number)",
+          "at its own speed for \(event.record.count) frames: it has \(event.source.count) of its source, and no M2")
       }
     }
     return clip

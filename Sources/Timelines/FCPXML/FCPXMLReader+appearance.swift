@@ -15,11 +15,16 @@ extension FCPXMLReader {
         default: break
         }
       case "adjust-volume":
-        if let level = child["amount"].flatMap({ Self.level($0) }) { clip.settings.volume = .constant(level) }
+        if let level = child["amount"].flatMap({ FCPXMLLevel.factor($0) }) {
+          if level > 10 { note(child, shown, "20 dB: a volume is at most that") }
+          if level != 1 { clip.settings.volume = .constant(min(10, level)) }
+        }
+        try takeFades(child, &clip)
         noteKeyframes(child, shown)
       case "adjust-blend":
         if let amount = child["amount"].flatMap({ Double($0) }), amount < 1 { clip.settings.opacity = max(0, amount) }
         if child["mode"] != nil { note(child, shown, "its blend mode is not taken") }
+        try takeFades(child, &clip)
         noteKeyframes(child, shown)
       case "adjust-transform":
         clip.settings.transform = transform(child)
@@ -37,22 +42,28 @@ extension FCPXMLReader {
   }
 
   private mutating func noteKeyframes(_ element: XMLElement, _ shown: String) {
-    if !element.children("param").isEmpty { note(element, shown, "as it begins: its changes in time are not taken") }
+    guard element.children("param").contains(where: { !$0.isFade }) else { return }
+    note(element, shown, "as it begins: its changes in time are not taken")
   }
 
-  /// `-6dB` as a factor.
-  private static func level(_ text: String) -> Double? {
-    Decibels.number(text.trimmed).map { $0 <= -96 ? 0 : Decibels.volume($0) }
+  private mutating func takeFades(_ element: XMLElement, _ clip: inout TimelineClip) throws(TimeError) {
+    for fade in element.children("param").filter(\.isFade).flatMap(\.children) {
+      guard let duration = try Self.time(fade["duration"]), .zero < duration else { continue }
+      let made = Document.Fade(try duration.documentTime)
+      if fade.name == "fadeIn" { clip.settings.fadeIn = made } else { clip.settings.fadeOut = made }
+    }
   }
 
   /// Positions are in hundredths of the frame's height from its centre, upwards, and angles counterclockwise.
   private func transform(_ element: XMLElement) -> Document.Transform? {
     func pair(_ text: String?) -> (Double, Double)? {
-      let numbers = (text ?? "").split(separator: " ").compactMap { Double($0) }
+      let numbers = (text ?? "").split(separator: " ").compactMap { Double($0) }.filter(\.isFinite)
       return numbers.count == 2 ? (numbers[0], numbers[1]) : nil
     }
     var parts = Document.TransformParts()
-    if let rotation = element["rotation"].flatMap({ Double($0) }), rotation != 0 { parts.rotate = -rotation }
+    if let rotation = element["rotation"].flatMap({ Double($0) }), rotation.isFinite, rotation != 0 {
+      parts.rotate = -rotation
+    }
     if let (x, y) = pair(element["scale"]), (x, y) != (1, 1) { parts.scale = Document.TransformParts.Scale(x: x, y: y) }
     if let (x, y) = pair(element["position"]), (x, y) != (0, 0) {
       let shape = size.map { Double($0.height) / Double($0.width) } ?? 9.0 / 16
@@ -88,5 +99,12 @@ extension FCPXMLReader {
     note(
       element, "the title '\(name)'",
       "a text in the centre: its place, its size and its motion are in Final Cut Pro alone")
+  }
+}
+
+extension XMLElement {
+  /// Whether a parameter does nothing but fade in or out.
+  fileprivate var isFade: Bool {
+    !children.isEmpty && children.allSatisfy { ["fadeIn", "fadeOut"].contains($0.name) }
   }
 }

@@ -36,18 +36,22 @@ extension FCPXMLReader {
     var clips = try retimed(element, source, local, duration, name)
     for index in clips.indices { try setAppearance(of: &clips[index], element) }
     guard used.picture else {
-      let role = element["audioRole"] ?? element["role"] ?? "audio"
       let run = FCPXMLLanes.Run(
-        lane: lane, type: .audio, name: String(role.prefix { $0 != "." }), start: place, items: clips.map { .clip($0) })
+        lane: lane, type: .audio, name: Self.role(of: element), start: place, items: clips.map { .clip($0) })
       lanes.runs.append(run)
       return empty
     }
-    if !used.sound { for index in clips.indices { clips[index].settings.sound = .drop } }
+    if !used.sound, used.hasSound { for index in clips.indices { clips[index].settings.sound = .drop } }
     return clips.map { .clip($0) }
   }
 
+  /// That of its sound, without what is after a dot. Empty: it has none.
+  static func role(of element: XMLElement) -> String {
+    String((element["audioRole"] ?? element["role"] ?? "").prefix { $0 != "." })
+  }
+
   /// Whether a picture and a sound of an element are used.
-  private func parts(_ element: XMLElement) -> (picture: Bool, sound: Bool) {
+  func parts(_ element: XMLElement) -> (picture: Bool, sound: Bool, hasSound: Bool) {
     let asset = (element["ref"] ?? element.children.first { $0["ref"] != nil && $0["lane"] == nil }?["ref"])
       .flatMap { resources[$0] }
     var (picture, sound) = (element.name != "audio", element.name != "video")
@@ -61,7 +65,7 @@ extension FCPXMLReader {
     case "audio": picture = false
     default: break
     }
-    return (picture, sound)
+    return (picture, sound, asset.map { $0.name != "asset" || $0["hasAudio"] == "1" } ?? true)
   }
 
   /// What an element shows, and how the time of that comes from the element's own: by adding `local`. Nil: nothing,
@@ -110,8 +114,10 @@ extension FCPXMLReader {
   }
 
   private mutating func nested(_ sequence: XMLElement) throws(TimeError) -> Timeline? {
-    guard depth < 8 else {
-      note(sequence, "the compound clip", "a gap: compound clips are within each other more than 8 deep")
+    guard depth < Timeline.greatestDepth else {
+      note(
+        sequence, "the compound clip",
+        "a gap: compound clips are within each other more than \(Timeline.greatestDepth) deep")
       return nil
     }
     depth += 1

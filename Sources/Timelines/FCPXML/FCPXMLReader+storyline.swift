@@ -9,9 +9,12 @@ extension FCPXMLReader {
   mutating func add(
     _ elements: [XMLElement], at place: Rational, lane: Int, to lanes: inout FCPXMLLanes
   ) throws(TimeError) -> Rational {
-    var video = FCPXMLLanes.Run(lane: lane, type: .video, name: "", start: place, items: [])
+    var run = FCPXMLLanes.Run(lane: lane, type: .video, name: "", start: place, items: [])
+    // A storyline of sound alone is a track of it, with its transitions.
+    if let role = roleOfSound(elements) { (run.type, run.name) = (.audio, role) }
     var next = place
-    for element in elements {
+    storyline: for element in elements {
+      self.place = element.place
       guard element["lane"] == nil || element.name == "transition" else {
         // Connected to what holds the storyline.
         continue
@@ -19,7 +22,7 @@ extension FCPXMLReader {
       switch element.name {
       case "transition":
         if let transition = try transition(element, cutAt: next, from: place, in: elements) {
-          video.items.append(.transition(transition))
+          run.items.append(.transition(transition))
         }
       case "marker", "chapter-marker", "note", "metadata", "timeMap", "conform-rate", "audio-channel-source": break
       case let name where name.hasPrefix("adjust-") || name.hasPrefix("filter-"): break
@@ -28,19 +31,40 @@ extension FCPXMLReader {
           note(element, "the \(element.name) '\(element["name"] ?? "")'", "not taken: it has no length")
           continue
         }
-        let made = try items(element, duration, at: next, lane: lane, &lanes)
-        video.items += made
+        count += 1
+        guard count <= Timeline.greatestClipCount else {
+          note(element, "what follows", "not taken: a file has at most \(Timeline.greatestClipCount) clips")
+          break storyline
+        }
+        if run.type == .audio {
+          var own = FCPXMLLanes()
+          let empty = try items(element, duration, at: next, lane: lane, &own)
+          run.items += own.runs.first?.items ?? empty
+        } else {
+          run.items += try items(element, duration, at: next, lane: lane, &lanes)
+        }
+        self.place = element.place
         try addConnected(to: element, at: next, lane: lane, &lanes)
         next = try next + duration
       }
     }
-    lanes.runs.append(video)
+    lanes.runs.append(run)
     return next
+  }
+
+  /// The role of a storyline that has no picture. Nil: it has one, or sound of several roles.
+  private func roleOfSound(_ elements: [XMLElement]) -> String? {
+    let kinds: Set = ["asset-clip", "clip", "audio", "ref-clip", "sync-clip", "mc-clip", "video", "title", "audition"]
+    let clips = elements.filter { kinds.contains($0.name) && $0["lane"] == nil }
+    guard let first = clips.first, clips.allSatisfy({ !["title", "audition"].contains($0.name) && !parts($0).picture })
+    else { return nil }
+    let role = Self.role(of: first)
+    return clips.allSatisfy { Self.role(of: $0) == role } ? role : nil
   }
 
   /// That of the element, or of its media.
   func duration(of element: XMLElement) throws(TimeError) -> Rational? {
-    if let duration = try Self.time(element["duration"]) { return duration }
+    if let text = element["duration"] { return try Self.time(text) }
     if element.name == "audition" || element.name == "spine" {
       var sum = Rational.zero
       for child in element.name == "audition" ? Array(element.children.prefix(1)) : element.children
@@ -67,7 +91,7 @@ extension FCPXMLReader {
         note(child, "the \(child.name)", "not taken: it is not seen")
       default: break
       }
-      guard let own = child["lane"].flatMap({ Int($0) }) else { continue }
+      guard let own = child["lane"].flatMap({ Int16($0) }).map({ Int($0) }) else { continue }
       let offset = try Self.time(child["offset"]) ?? start
       let at = try place + offset - start
       let above = lane + own

@@ -3,7 +3,11 @@ import EditDocument
 
 /// Reads Final Cut Pro's XML, 1.8 to 1.11: the first project, or the first compound clip if there is none.
 struct FCPXMLReader {
-  var notes: [TimelineNote] = []
+  private var notes = TimelineNotes()
+  /// Where the reader is, for errors.
+  var place = ""
+  /// Elements that were read, of compound clips each time that they are used.
+  var count = 0
   var resources: [String: XMLElement] = [:]
   /// Of the sequence that is read.
   var rate: Rational?
@@ -28,9 +32,9 @@ struct FCPXMLReader {
     do throws(TimeError) {
       var timeline = try reader.timeline(sequence)
       timeline.name = projects.first?["name"] ?? ""
-      return (timeline, reader.notes)
+      return (timeline, reader.notes.all)
     } catch {
-      throw TimelineError(error)
+      throw TimelineError(error, at: reader.place)
     }
   }
 
@@ -40,8 +44,7 @@ struct FCPXMLReader {
   }
 
   mutating func note(_ element: XMLElement, _ item: String, _ reason: String) {
-    let note = TimelineNote(element.place, item, reason)
-    if !notes.contains(note) { notes.append(note) }
+    notes.add(element.place, item, reason)
   }
 
   /// A sequence, or an angle of a multicam clip, as a timeline of its own.
@@ -49,9 +52,21 @@ struct FCPXMLReader {
     let outer = (rate, size)
     defer { (rate, size) = outer }
     if let format = sequence["format"].flatMap({ resources[$0] }) {
-      if let duration = try Self.time(format["frameDuration"]), .zero < duration { rate = try .one / duration }
-      if let width = format["width"].flatMap({ Int($0) }), let height = format["height"].flatMap({ Int($0) }) {
-        size = PixelSize(width: width, height: height)
+      place = format.place
+      if let duration = try Self.time(format["frameDuration"]), .zero < duration {
+        let own = try Rational.one / duration
+        if TimelineRates.allowed.contains(own) {
+          rate = own
+        } else {
+          note(format, "the format '\(format["name"] ?? "")'", "of another rate: one is from 1 to 1000 frames a second")
+        }
+      }
+      if let width = format["width"], let height = format["height"] {
+        if let own = PixelSize(width: width, height: height) {
+          size = own
+        } else {
+          note(format, "the size \(width.shortened) x \(height.shortened)", "not taken: it is no size of a film")
+        }
       }
     }
     var timeline = Timeline(name: sequence["name"] ?? "", rate: rate)
@@ -66,16 +81,31 @@ struct FCPXMLReader {
 
   // MARK: Times
 
-  /// `1001/30000s`, `5s`. Nil: it is not there, or no time.
+  /// `1001/30000s`, `5s`. Nil: it is not there. Throws for what is no time.
   static func time(_ text: String?) throws(TimeError) -> Rational? {
     guard let text else { return nil }
     let parts = text.trimmed.drop { $0 == "+" }.filter { $0 != "s" }.split(separator: "/")
+    var time: Rational?
     switch parts.count {
-    case 1: return TimelineRates.decimal(parts[0])
+    case 1: time = TimelineRates.decimal(parts[0])
     case 2:
-      guard let numerator = Int64(parts[0]), let denominator = Int64(parts[1]) else { return nil }
-      return try Rational(Int128(numerator), Int128(denominator))
-    default: return nil
+      if let numerator = Int64(parts[0]), let denominator = Int64(parts[1]) {
+        time = try Rational(Int128(numerator), Int128(denominator))
+      }
+    default: break
     }
+    guard let time else { throw .notNumeric }
+    guard time.magnitude <= TimelineRates.longest else { throw .overflow }
+    return time
+  }
+}
+
+extension PixelSize {
+  /// Nil: it is no size of a film.
+  init?(width: String, height: String) {
+    guard let width = Int32(width), let height = Int32(height), (2...Self.largestSide).contains(Int(width)),
+      (2...Self.largestSide).contains(Int(height)), Int(width) * Int(height) <= Self.largestArea
+    else { return nil }
+    self.init(width: Int(width), height: Int(height))
   }
 }

@@ -11,8 +11,16 @@ extension MLTReader {
     var resource = producer.property("resource") ?? ""
     var speed = Rational.one
     if service == "timewarp", let colon = resource.firstIndex(of: ":") {
-      speed = TimelineRates.decimal(resource[..<colon]) ?? .one
+      let text = String(resource[..<colon])
+      if let own = Double(text).flatMap({ TimelineRates.exact($0) }), own != .zero, own.magnitude <= Rational(1000) {
+        speed = own
+      } else {
+        note(producer, "the speed '\(text.shortened)'", "its own speed: this is none from -1000 to 1000")
+      }
       resource = String(resource[resource.index(after: colon)...])
+    }
+    if producer.property("kdenlive:markers").map({ !["", "[]", "[\n]"].contains($0) }) == true {
+      note(producer, "the markers of '\(MediaPath.name(of: resource))'", "not taken: guides are")
     }
     let name =
       producer.property("kdenlive:clipname") ?? producer.property("shotcut:caption") ?? MediaPath.name(of: resource)
@@ -42,37 +50,47 @@ extension MLTReader {
       reference.available = MediaReference.Available(start: .zero, duration: nil)
       source = .media(reference)
     }
-    let label = service.hasPrefix("color") ? "color" : MediaPath.name(of: resource)
+    let label = service.hasPrefix("colo") ? "color" : MediaPath.name(of: resource)
     var clip = TimelineClip(
-      name: name.isEmpty || service == "color" ? label : name, source: source,
+      name: name.isEmpty || name == resource ? label : name, source: source,
       start: try seconds(used.lowerBound) * speed.magnitude, duration: duration, place: entry.place)
-    if speed != .zero { clip.motion = .speed(speed) }
+    clip.motion = .speed(speed)
+    if speed != .one, producer.property("warp_pitch") != "1" { clip.settings.pitch = .varispeed }
+    if producer.property("audio_index") == "-1" { clip.settings.sound = .drop }
     if speed < .zero, let length = frames(producer.property("length")) {
       // It counts from the end of the media.
       clip.start = try seconds(length - used.upperBound) * speed.magnitude
     }
-    for filter in entry.children("filter") + producer.children("filter") { take(filter, &clip, shown) }
+    for filter in entry.children("filter") + producer.children("filter") { try take(filter, &clip, shown) }
     return .clip(clip)
   }
 
   /// The filters that a document has: the volume, and fades.
-  private mutating func take(_ filter: XMLElement, _ clip: inout TimelineClip, _ shown: String) {
+  private mutating func take(
+    _ filter: XMLElement, _ clip: inout TimelineClip, _ shown: String
+  ) throws(TimeError) {
     guard filter.property("disable") != "1" else { return }
     let name =
       filter.property("kdenlive_id") ?? filter.property("shotcut:filter") ?? filter.property("mlt_service") ?? ""
-    let length = range(of: filter).flatMap { try? seconds($0.count).documentTime }
-    let (fadeIn, fadeOut) = (
-      animation(filter, "shotcut:animIn") ?? length, animation(filter, "shotcut:animOut") ?? length
-    )
     switch name {
     case "fadein", "fade_from_black", "fadeInVolume", "fadeInBrightness":
-      clip.settings.fadeIn = fadeIn.map { Document.Fade($0) }
+      clip.settings.fadeIn = try fade(filter, "shotcut:animIn") ?? clip.settings.fadeIn
     case "fadeout", "fade_to_black", "fadeOutVolume", "fadeOutBrightness":
-      clip.settings.fadeOut = fadeOut.map { Document.Fade($0) }
+      clip.settings.fadeOut = try fade(filter, "shotcut:animOut") ?? clip.settings.fadeOut
+    case "freeze":
+      guard let frame = frames(filter.property("frame")), filter.property("freeze_after") != "1",
+        filter.property("freeze_before") != "1"
+      else {
+        return note(filter, "the filter 'freeze' of \(shown)", "not taken: a clip stands still all the time, or never")
+      }
+      clip.motion = .frozen
+      clip.start = try seconds(frame)
+      (clip.settings.sound, clip.settings.pitch) = (nil, nil)
     case "volume", "gain", "audioGain":
       let level = filter.property("level").flatMap { Double($0) }.map { Decibels.volume($0) }
-      if let volume = level ?? filter.property("gain").flatMap({ Double($0) }) {
-        clip.settings.volume = .constant(max(0, volume))
+      if let volume = level ?? filter.property("gain").flatMap({ Double($0) }), !volume.isNaN {
+        if volume > 10 { note(filter, "the filter '\(name)' of \(shown)", "20 dB: a volume is at most that") }
+        clip.settings.volume = .constant(min(10, max(0, volume)))
       } else {
         note(filter, "the filter '\(name)' of \(shown)", "not taken: its level changes in time")
       }
@@ -81,9 +99,13 @@ extension MLTReader {
     }
   }
 
-  private func animation(_ filter: XMLElement, _ property: String) -> Document.Time? {
-    guard let count = frames(filter.property(property)), count > 0 else { return nil }
-    return try? seconds(count).documentTime
+  /// As long as a property says, or the filter lasts. Nil, which is noted: it has no length.
+  private mutating func fade(_ filter: XMLElement, _ property: String) throws(TimeError) -> Document.Fade? {
+    guard let count = frames(filter.property(property)) ?? range(of: filter)?.count, count > 0 else {
+      note(filter, "the fade '\(filter.property("kdenlive_id") ?? property)'", "not taken: it has no length")
+      return nil
+    }
+    return Document.Fade(try seconds(count).documentTime)
   }
 }
 

@@ -12,7 +12,10 @@ extension MLTReader {
       return timeline
     }
     for (number, track) in Self.tracks(of: service).enumerated() {
-      guard let inner = track["producer"].flatMap({ services[$0] }) else { continue }
+      guard let inner = track["producer"].flatMap({ services[$0] }) else {
+        note(track, "the track of '\(track["producer"] ?? "")'", "not taken: there is no such producer")
+        continue
+      }
       let hide = track["hide"] ?? inner["hide"]
       let name = inner.property("kdenlive:track_name") ?? inner.property("shotcut:name") ?? ""
       // The lowest track of Kdenlive and Shotcut is the black behind all others.
@@ -24,6 +27,7 @@ extension MLTReader {
       let isAudio = hide == "video"
       var made = TimelineTrack(name: name, type: isAudio ? .audio : .video, items: try items(inner))
       made.hasSound = !isAudio && hide != "audio"
+      if !isAudio, hide == "audio" { made.forgetSound() }
       let hasClips = made.items.contains { if case .clip = $0 { true } else { false } }
       if hasClips { timeline.tracks.append(made) }
       noteFilters(inner, "the track '\(name)'")
@@ -36,7 +40,8 @@ extension MLTReader {
   private func isBlack(_ service: XMLElement) -> Bool {
     if service.name == "playlist" {
       let entries = service.children("entry").compactMap { $0["producer"].flatMap { services[$0] } }
-      return entries.count == 1 && service.children("blank").isEmpty && isBlack(entries[0])
+      return entries.count == 1 && service.children("blank").isEmpty && entries[0].name != "playlist"
+        && isBlack(entries[0])
     }
     guard ["color", "colour"].contains(service.property("mlt_service")) else { return false }
     return MLTColors.color(service.property("resource") ?? "") == .black
@@ -72,13 +77,19 @@ extension MLTReader {
       var items: [TimelineItem] = []
       for child in service.children {
         switch child.name {
-        case "blank": if let length = frames(child["length"]), length > 0 { items.append(.gap(try seconds(length))) }
+        case "blank":
+          if let length = frames(child["length"]), length >= 0 {
+            items.append(.gap(try seconds(length)))
+          } else {
+            note(child, "the blank", "not taken: it has no length")
+          }
         case "entry": items += try entry(child)
         default: break
         }
       }
       return try items.joined
-    case "tractor": return try mixed(service)
+    case "tractor" where Self.tracks(of: service).allSatisfy { services[$0["producer"] ?? ""]?.name == "playlist" }:
+      return try mixed(service)
     default: return try entry(service.setting("producer", to: service["id"]))
     }
   }
@@ -90,7 +101,13 @@ extension MLTReader {
       guard let inner = track["producer"].flatMap({ services[$0] }) else { continue }
       var place = Rational.zero
       for item in try items(inner) {
-        if case .clip(let clip) = item { placed.append((place, clip)) }
+        switch item {
+        case .clip(let clip): placed.append((place, clip))
+        case .transition(let transition):
+          notes.add(
+            transition.place, "the transition '\(transition.name)'", "a cut: it is within a track that has others")
+        case .gap: break
+        }
         place = try place + item.duration
       }
     }
@@ -98,6 +115,7 @@ extension MLTReader {
     let mixes = tractor.children("transition")
     var (items, end): ([TimelineItem], Rational) = ([], .zero)
     for (start, clip) in placed {
+      place = clip.place
       let overlap = try end - start
       if overlap < .zero { items.append(.gap(-overlap)) }
       guard .zero < overlap, case .clip(let last)? = items.last else {
@@ -110,13 +128,15 @@ extension MLTReader {
       // The cut is in the middle.
       let after = try seconds(Int(clamping: (overlap * rate / Rational(2)).floor))
       let before = try overlap - after
-      if let shorter = try last.trimmed(head: .zero, tail: after),
+      guard let shorter = try last.trimmed(head: .zero, tail: after),
         let rest = try clip.trimmed(head: before, tail: .zero)
-      {
-        items[items.count - 1] = .clip(shorter)
-        items.append(.transition(transition(mix, before, after, tractor)))
-        items.append(.clip(rest))
+      else {
+        notes.add(clip.place, "the clip '\(clip.name)'", "not taken: it is all within the clip before it")
+        continue
       }
+      items[items.count - 1] = .clip(shorter)
+      items.append(.transition(transition(mix, before, after, tractor)))
+      items.append(.clip(rest))
       end = try start + clip.duration
     }
     return items
@@ -137,6 +157,12 @@ extension MLTReader {
 
   /// An entry of a playlist.
   private mutating func entry(_ entry: XMLElement) throws(TimeError) -> [TimelineItem] {
+    place = entry.place
+    count += 1
+    guard count <= Timeline.greatestClipCount else {
+      note(entry, "what follows", "not taken: a file has at most \(Timeline.greatestClipCount) clips")
+      return []
+    }
     guard let service = entry["producer"].flatMap({ services[$0] }) else {
       note(entry, "the entry of '\(entry["producer"] ?? "")'", "not taken: there is no such producer")
       return []
@@ -145,15 +171,17 @@ extension MLTReader {
       note(entry, "the entry of '\(entry["producer"] ?? "")'", "not taken: it has no length")
       return []
     }
-    guard service.name == "tractor" else { return [try clip(entry, service, range)] }
+    guard ["tractor", "playlist"].contains(service.name) else { return [try clip(entry, service, range)] }
     let tracks = Self.tracks(of: service)
     let mix = service.children("transition").first { $0.property("mlt_service") == "luma" }
     if tracks.count == 2, tracks.allSatisfy({ $0["out"] != nil }), mix != nil || !service.children("transition").isEmpty
     {
       return try dissolve(tracks, mix ?? service.children("transition")[0], range, entry)
     }
-    guard depth < 8 else {
-      note(entry, "the sequence '\(service["id"] ?? "")'", "a gap: sequences are in each other more than 8 deep")
+    guard depth < Timeline.greatestDepth else {
+      note(
+        entry, "the sequence '\(service["id"] ?? "")'",
+        "a gap: sequences are within each other more than \(Timeline.greatestDepth) deep")
       return [.gap(try seconds(range.count))]
     }
     depth += 1
@@ -176,6 +204,7 @@ extension MLTReader {
     for (number, track) in tracks.enumerated() {
       guard let service = track["producer"].flatMap({ services[$0] }), let own = self.range(of: track, in: service)
       else {
+        note(track, "the transition of '\(entry["producer"] ?? "")'", "a gap: a track of it has no such producer")
         return [.gap(try seconds(range.count))]
       }
       let first = own.lowerBound + range.lowerBound
@@ -206,6 +235,17 @@ extension [TimelineItem] {
         }
       }
       return items
+    }
+  }
+}
+
+extension TimelineTrack {
+  /// Without what only sound has, of a track that is not heard.
+  fileprivate mutating func forgetSound() {
+    for (index, item) in items.enumerated() {
+      guard case .clip(var clip) = item else { continue }
+      (clip.settings.sound, clip.settings.pitch) = (nil, nil)
+      items[index] = .clip(clip)
     }
   }
 }

@@ -1,10 +1,13 @@
 import CompositionModel
 import EditDocument
-import FoundationEssentials
 
 /// Reads the XML of MLT, which melt, Kdenlive and Shotcut write.
 struct MLTReader {
-  var notes: [TimelineNote] = []
+  var notes = TimelineNotes()
+  /// Where the reader is, for errors.
+  var place = ""
+  /// Entries that were read, of sequences each time that they are used.
+  var count = 0
   /// Producers, chains, playlists and tractors by their names.
   var services: [String: XMLElement] = [:]
   let rate: Rational
@@ -21,11 +24,14 @@ struct MLTReader {
     {
       own = Rational(numerator, over: denominator)
     }
+    own = own.flatMap { TimelineRates.allowed.contains($0) ? $0 : nil }
     // Without a profile it has that of the program: MLT's is PAL.
     var reader = MLTReader(rate: rate ?? own ?? Rational(25))
     reader.collect(root)
-    if profile == nil, rate == nil {
-      reader.note(root, "the profile", "25 frames a second, as MLT has it without one: give --rate for another")
+    if own == nil, rate == nil {
+      reader.note(
+        profile ?? root, "the profile",
+        "25 frames a second, as MLT has it without one that states its rate: give --rate for another")
     }
     let played = root.children.last { element in
       ["tractor", "playlist", "producer", "chain"].contains(element.name) && element["id"] != "main_bin"
@@ -35,13 +41,11 @@ struct MLTReader {
       var timeline = try reader.timeline(reader.innermost(played))
       timeline.name = root["title"] ?? ""
       timeline.rate = reader.rate
-      if let width = profile?["width"].flatMap({ Int($0) }), let height = profile?["height"].flatMap({ Int($0) }) {
-        timeline.size = PixelSize(width: width, height: height)
-      }
+      if let profile { timeline.size = reader.size(of: profile) }
       timeline.markers += try reader.guides(root)
-      return (timeline, reader.notes, root["root"])
+      return (timeline, reader.notes.all, root["root"])
     } catch {
-      throw TimelineError(error)
+      throw TimelineError(error, at: reader.place)
     }
   }
 
@@ -55,17 +59,31 @@ struct MLTReader {
   }
 
   mutating func note(_ element: XMLElement, _ item: String, _ reason: String) {
-    let note = TimelineNote(element.place, item, reason)
-    if !notes.contains(note) { notes.append(note) }
+    notes.add(element.place, item, reason)
+  }
+
+  private mutating func size(of profile: XMLElement) -> PixelSize? {
+    guard let width = profile["width"], let height = profile["height"] else { return nil }
+    guard let size = PixelSize(width: width, height: height) else {
+      note(profile, "the size \(width.shortened) x \(height.shortened)", "not taken: it is no size of a film")
+      return nil
+    }
+    let (x, y) = (profile["sample_aspect_num"] ?? "1", profile["sample_aspect_den"] ?? "1")
+    if x != y { note(profile, "the pixels of \(x.shortened):\(y.shortened)", "square: those of a film are") }
+    if profile["progressive"] == "0" { note(profile, "the fields", "whole frames: a film has no fields") }
+    return size
   }
 
   /// Kdenlive's project is a tractor whose one track is that of the sequence.
   private func innermost(_ tractor: XMLElement) -> XMLElement {
-    let tracks = Self.tracks(of: tractor)
-    guard tractor.name == "tractor", tracks.count == 1, let inner = tracks[0]["producer"].flatMap({ services[$0] }),
-      inner.name == "tractor"
-    else { return tractor }
-    return innermost(inner)
+    var (outer, seen): (XMLElement, Set<String>) = (tractor, [])
+    while true {
+      let tracks = Self.tracks(of: outer)
+      guard outer.name == "tractor", tracks.count == 1, let id = tracks[0]["producer"], seen.insert(id).inserted,
+        let inner = services[id], inner.name == "tractor"
+      else { return outer }
+      outer = inner
+    }
   }
 
   static func tracks(of tractor: XMLElement) -> [XMLElement] {
@@ -77,7 +95,7 @@ struct MLTReader {
   /// Frames of a count, or of a clock such as `00:00:01.500`.
   func frames(_ text: String?) -> Int? {
     guard let text else { return nil }
-    if let count = Int(text) { return count }
+    if let count = Int(text) { return count.magnitude <= Self.mostFrames ? count : nil }
     let fields = text.split(separator: ":").map { $0.replacing(",", with: ".") }
     var total = Rational.zero
     do throws(TimeError) {
@@ -85,11 +103,15 @@ struct MLTReader {
         guard let number = TimelineRates.decimal(field) else { return nil }
         total = try total * Rational(60) + number
       }
-      return Int(clamping: try (total * rate).rounded)
+      let count = Int(clamping: try (total * rate).rounded)
+      return count.magnitude <= Self.mostFrames ? count : nil
     } catch {
       return nil  // The caller has what a missing time means.
     }
   }
+
+  /// More than a film has, so that sums of some can be computed.
+  private static let mostFrames = 1_000_000_000
 
   func seconds(_ frames: Int) throws(TimeError) -> Rational { try Rational(frames) / rate }
 
@@ -99,32 +121,11 @@ struct MLTReader {
     let isProducer = service.map { ["producer", "chain"].contains($0.name) } ?? false
     let origin = isProducer ? frames(service?["in"]) ?? 0 : 0
     let length = frames(service?.property("length")).map { $0 - 1 }
+    for attribute in ["in", "out"] where element[attribute] != nil && frames(element[attribute]) == nil { return nil }
     let first = frames(element["in"]).map { origin + $0 } ?? frames(service?["in"]) ?? 0
     let last = frames(element["out"]).map { origin + $0 } ?? frames(service?["out"]) ?? length
     guard let last, first <= last else { return nil }
     return first..<last + 1
-  }
-
-  // MARK: Markers
-
-  /// The guides of Kdenlive.
-  private func guides(_ root: XMLElement) throws(TimeError) -> [TimelineMarker] {
-    struct Guide: Decodable {
-      var pos: Int
-      var comment: String?
-    }
-    var markers: [TimelineMarker] = []
-    for element in root.children {
-      for property in element.children("property")
-      where ["kdenlive:docproperties.guides", "kdenlive:sequenceproperties.guides"].contains(property["name"]) {
-        let guides = (try? JSONDecoder().decode([Guide].self, from: Data(property.text.utf8))) ?? []
-        for guide in guides where !markers.contains(where: { $0.name == guide.comment }) {
-          markers.append(
-            TimelineMarker(name: guide.comment ?? "", time: try seconds(guide.pos), place: property.place))
-        }
-      }
-    }
-    return markers
   }
 }
 

@@ -68,6 +68,8 @@ package struct MediaLocator {
   private let others: [String]
   /// By lowercase name, the paths of the files of the other folders.
   private var names: [String: [String]]?
+  /// The folders that cannot be read.
+  private(set) var notes = TimelineNotes()
 
   /// - Parameters:
   ///   - folder: Absolute.
@@ -120,16 +122,33 @@ package struct MediaLocator {
   private mutating func named(_ name: String) -> [String] {
     if names == nil {
       var found: [String: [String]] = [:]
-      for folder in others {
-        for path in ((try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []).sorted() {
-          let file = Self.join(folder, path)
-          let name = MediaPath.name(of: path).lowercased()
-          for key in Set([name, MediaPath.stem(name)]) { found[key, default: []].append(file) }
-        }
-      }
-      names = found.mapValues { $0.filter(Self.isFile).sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) } }
+      for folder in others { addFiles(of: folder, to: &found) }
+      names = found.mapValues { $0.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) } }
     }
     return names?[name.lowercased()] ?? []
+  }
+
+  /// Links to folders are not followed: they may lead back.
+  private mutating func addFiles(of folder: String, to found: inout [String: [String]]) {
+    var folders = [folder]
+    while let folder = folders.popLast() {
+      let entries: [String]
+      do {
+        entries = try FileManager.default.contentsOfDirectory(atPath: folder)
+      } catch {
+        notes.add("", "the folder \(folder)", "media in it are not found: it cannot be read")
+        continue
+      }
+      for entry in entries.sorted() {
+        let path = Self.join(folder, entry)
+        if Directories.isFolder(path) {
+          if Directories.link(at: path) == nil { folders.append(path) }
+        } else if Self.isFile(path) {
+          let name = entry.lowercased()
+          for key in Set([name, MediaPath.stem(name)]) { found[key, default: []].append(path) }
+        }
+      }
+    }
   }
 
   static func isFile(_ path: String) -> Bool {

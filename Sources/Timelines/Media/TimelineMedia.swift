@@ -21,8 +21,13 @@ package struct TimelineMedia: Sendable {
     package var duration: Rational?
     package var isStill: Bool
     package var hasSound: Bool
+    package var hasPicture = true
     /// Frames a second.
     package var rate: Rational?
+    /// Of its picture.
+    package var size: PixelSize?
+    /// Whether the timecode leaves out numbers: drop-frame.
+    package var dropsFrames = false
 
     package init(
       timecode: Rational? = nil, duration: Rational? = nil, isStill: Bool = false, hasSound: Bool = true,
@@ -34,6 +39,8 @@ package struct TimelineMedia: Sendable {
   }
 
   package private(set) var found: [Key: MediaLocator.Found] = [:]
+  /// The folders in which files were looked for, and that cannot be read.
+  package private(set) var notes: [TimelineNote] = []
   /// By the path at which a file can be opened.
   package var facts: [String: Facts] = [:]
 
@@ -42,6 +49,7 @@ package struct TimelineMedia: Sendable {
   package init(of timeline: Timeline, by locator: MediaLocator) {
     var locator = locator
     for key in timeline.media where found[key] == nil { found[key] = locator.find(key.reference, clip: key.clip) }
+    notes = locator.notes.all
   }
 
   /// The files whose clock the timeline does not state, which have to be examined.
@@ -57,11 +65,14 @@ extension TimelineMedia.Facts {
     let video = description.tracks.first { $0.type == .video }
     self.init(
       isStill: video?.video?.isStill ?? false, hasSound: description.tracks.contains { $0.type == .audio })
+    hasPicture = video != nil
+    size = video?.video?.size
     guard !isStill else { return }
     duration = try description.duration.exact
     rate = try video?.video?.nominalFrameRate.exact
     if let text = video?.timecode, let rate, .zero < rate, let code = Timecode(text, rate: rate) {
       timecode = try Rational(code.frame) / rate
+      dropsFrames = code.dropsFrames
     }
   }
 }
@@ -82,6 +93,11 @@ extension Timeline {
 }
 
 extension Timeline {
+  /// The size of the largest picture of the files that were examined. Nil: there is none.
+  var largestPicture: PixelSize? {
+    media.compactMap(\.reference.facts?.size).max { $0.width * $0.height < $1.width * $1.height }
+  }
+
   /// The same for a file in another folder: relative paths lead to the same media.
   /// - Parameters:
   ///   - folder: Absolute, that relative paths are relative to.

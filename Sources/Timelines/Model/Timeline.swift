@@ -29,6 +29,11 @@ package struct Timeline: Sendable, Hashable {
     }
   }
 
+  /// The most timelines that are each a clip of the one before, as of documents.
+  static let greatestDepth = 8
+  /// The most clips that are read of a file: timelines in it that have each other many times would have any number.
+  static let greatestClipCount = 20_000
+
   package var clipCount: Int { tracks.reduce(0) { $0 + $1.clips.count } }
 }
 
@@ -122,6 +127,8 @@ package struct MediaReference: Sendable, Hashable {
   package var available: Available?
   /// The name of the tape or card that the file is from.
   package var reel: String?
+  /// What the file contains, if it was examined.
+  package var facts: TimelineMedia.Facts?
 
   package struct Available: Sendable, Hashable {
     package var start: Rational

@@ -19,6 +19,21 @@ package struct TimelineNote: Sendable, Hashable, Codable {
   }
 }
 
+/// Notes in the order in which they are made, each once.
+struct TimelineNotes: Sendable {
+  private(set) var all: [TimelineNote] = []
+  private var known: Set<TimelineNote> = []
+
+  mutating func add(_ place: String, _ item: String, _ reason: String) {
+    let note = TimelineNote(place, item, reason)
+    if known.insert(note).inserted { all.append(note) }
+  }
+
+  static func += (notes: inout TimelineNotes, others: [TimelineNote]) {
+    for note in others { notes.add(note.place, note.item, note.reason) }
+  }
+}
+
 /// Why a file cannot be read as a timeline at all, or a document cannot become one.
 package struct TimelineError: Error, Sendable, Hashable, CustomStringConvertible {
   /// As of a note.
@@ -27,7 +42,7 @@ package struct TimelineError: Error, Sendable, Hashable, CustomStringConvertible
 
   package init(_ place: String, _ message: String) { (self.place, self.message) = (place, message) }
 
-  init(_ error: TimeError) { self.init("", error.description) }
+  init(_ error: TimeError, at place: String = "") { self.init(place, error.description) }
 
   package var description: String { place.isEmpty ? message : "\(place): \(message)" }
 }

@@ -3,6 +3,11 @@ package import EditDocument
 
 /// Rates and times that other programs have written as binary fractions, as the exact fractions that they stand for.
 package enum TimelineRates {
+  /// Frames a second.
+  package static let allowed = Rational.one...Rational(1000)
+  /// Seconds, some 31 years: no time of a timeline is larger, so sums of them can be computed.
+  static let longest = Rational(1_000_000_000)
+
   /// Frames a second. Programs write 24000/1001 as 23.976, 23.98 or 23.976023976; so a rate that is no whole number and
   /// within 0.01 of n · 1000/1001 is that.
   package static func snapped(_ rate: Rational) throws(TimeError) -> Rational {
@@ -27,7 +32,7 @@ package enum TimelineRates {
         rate = try Rational(Int128(numerator), Int128(denominator))
       default: return nil
       }
-      return .one <= rate && rate <= Rational(1000) ? rate : nil
+      return allowed.contains(rate) ? rate : nil
     } catch {
       return nil  // The caller reports that it is no rate.
     }

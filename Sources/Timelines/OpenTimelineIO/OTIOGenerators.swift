@@ -19,22 +19,23 @@ enum OTIOGenerators {
   static func reference(_ color: Color) -> OTIOObject {
     var reference = OTIOObject("GeneratorReference.1", name: "")
     reference.generatorKind = color == .black ? "black" : solid
-    reference.parameters = ["color": .text(color.hexadecimal)]
+    reference.parameters = ["color": JSONValue(content: .string(color.hexadecimal))]
     return reference
   }
 
   /// Of `#rrggbb`, `#rrggbbaa`, and of three or four numbers from 0 to 1, also by their letters.
-  private static func color(_ value: OTIOValue) -> Color? {
-    switch value {
-    case .text(let text): return Color(hexadecimal: text)
+  private static func color(_ value: JSONValue) -> Color? {
+    func number(_ value: JSONValue) -> Double? {
+      if case .number(let text) = value.content { Double(text) } else { nil }
+    }
+    switch value.content {
+    case .string(let text): return Color(hexadecimal: text)
     case .array(let items):
-      let numbers = items.compactMap { if case .number(let number) = $0 { number } else { nil } }
+      let numbers = items.compactMap(number)
       return numbers.count == items.count ? Color(parts: numbers) : nil
     case .object(let members):
-      let numbers = ["r", "g", "b", "a"].compactMap { key in
-        if case .number(let number)? = members[key] { number } else { nil }
-      }
-      return Color(parts: numbers)
+      return Color(
+        parts: ["r", "g", "b", "a"].compactMap { key in members.first { $0.key == key }.flatMap { number($0.value) } })
     default: return nil
     }
   }

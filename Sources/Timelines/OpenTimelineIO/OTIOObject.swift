@@ -1,10 +1,12 @@
+import EditDocument
+
 /// An object of OpenTimelineIO, of whichever schema, with the properties that timelines are made of. One that its
 /// schema does not have, and one that is null, is nil.
 struct OTIOObject: Codable {
   /// The name and the version, such as `Clip.2`.
   var schema: String
   var name: String?
-  var metadata: [String: OTIOValue]?
+  var metadata: [String: JSONValue]?
 
   // Of a timeline.
   var tracks: OTIOBox?
@@ -31,13 +33,13 @@ struct OTIOObject: Codable {
   // Of a marker.
   var markedRange: OTIORange?
   var comment: String?
-  var color: OTIOValue?
+  var color: JSONValue?
 
   // Of a media reference.
   var targetURL: String?
   var availableRange: OTIORange?
   var generatorKind: String?
-  var parameters: [String: OTIOValue]?
+  var parameters: [String: JSONValue]?
   var targetURLBase: String?
   var namePrefix: String?
   var nameSuffix: String?
@@ -85,6 +87,13 @@ struct OTIOObject: Codable {
   var activeReference: OTIOObject? {
     guard let mediaReferences else { return mediaReference?.object }
     return mediaReferences[activeMediaReferenceKey ?? Self.defaultKey] ?? nil
+  }
+
+  /// The names of the files of an image sequence, such as `shots/a.%04d.exr`.
+  var sequencePattern: String {
+    let base = targetURLBase ?? ""
+    let number = (frameZeroPadding ?? 0) > 0 ? "%0\(frameZeroPadding ?? 0)d" : "%d"
+    return base + (base.isEmpty || base.hasSuffix("/") ? "" : "/") + (namePrefix ?? "") + number + (nameSuffix ?? "")
   }
 
   static let defaultKey = "DEFAULT_MEDIA"
@@ -138,44 +147,5 @@ struct OTIORange: Codable {
     case schema = "OTIO_SCHEMA"
     case start = "start_time"
     case duration
-  }
-}
-
-/// Any JSON.
-enum OTIOValue: Codable {
-  case null
-  case boolean(Bool)
-  case number(Double)
-  case text(String)
-  case array([OTIOValue])
-  case object([String: OTIOValue])
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      self = .null
-    } else if let flag = try? container.decode(Bool.self) {  // Another type is tried next.
-      self = .boolean(flag)
-    } else if let number = try? container.decode(Double.self) {
-      self = .number(number)
-    } else if let text = try? container.decode(String.self) {
-      self = .text(text)
-    } else if let items = try? container.decode([OTIOValue].self) {
-      self = .array(items)
-    } else {
-      self = .object(try container.decode([String: OTIOValue].self))
-    }
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    switch self {
-    case .null: try container.encodeNil()
-    case .boolean(let flag): try container.encode(flag)
-    case .number(let number): try OTIONumber(number).encode(to: encoder)
-    case .text(let text): try container.encode(text)
-    case .array(let items): try container.encode(items)
-    case .object(let members): try container.encode(members)
-    }
   }
 }

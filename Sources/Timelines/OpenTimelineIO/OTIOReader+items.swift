@@ -8,8 +8,11 @@ extension OTIOReader {
     _ objects: [OTIOObject], at place: (Int) -> String, type: MediaType, markers: inout [TimelineMarker]
   ) throws -> [TimelineItem] {
     var items: [TimelineItem] = []
+    var elapsed = Rational.zero
     for (index, object) in objects.enumerated() {
       let place = place(index)
+      self.place = place
+      let known = items.count
       switch object.type {
       case "Gap":
         count(object)
@@ -20,11 +23,10 @@ extension OTIOReader {
           continue
         }
         // A gap has no place in a document; its markers are on the time of the track.
-        let before = try TimelineTrack(name: "", type: type, items: items).duration
         for var marker in try self.markers(
           of: object, at: place, from: try time(range.start) ?? .zero, for: duration, speed: .one)
         {
-          marker.time = try marker.time + before
+          marker.time = try marker.time + elapsed
           markers.append(marker)
         }
         items.append(.gap(duration))
@@ -35,6 +37,8 @@ extension OTIOReader {
         items += try nested(object, at: place, type: type, mayBeFlat: isFlat)
       default: note(place, "the \(object.schema) '\(object.name ?? "")'", "not taken: it is no item of a track")
       }
+      self.place = place
+      for item in items[known...] { elapsed = try elapsed + item.duration }
     }
     return items
   }
@@ -46,21 +50,24 @@ extension OTIOReader {
   }
 
   private mutating func transition(_ object: OTIOObject, at place: String) throws -> TimelineTransition? {
-    count(object)
+    let style = OTIOTransitions.style(of: object)
+    var foreign = object
+    if style != nil { foreign.metadata?[OTIOTransitions.data] = nil }
+    count(foreign)
     let name = "the transition '\(object.name ?? object.transitionType ?? "")'"
     guard object.enabled ?? true else {
       note(place, name, "not taken: it is not enabled")
       return nil
     }
-    let before = try object.inOffset.flatMap { try time($0) } ?? .zero
-    let after = try object.outOffset.flatMap { try time($0) } ?? .zero
-    guard .zero <= before, .zero <= after, try .zero < before + after else {
+    let before = try object.inOffset.map { try time($0) } ?? .zero
+    let after = try object.outOffset.map { try time($0) } ?? .zero
+    guard let before, let after, .zero <= before, .zero <= after, try .zero < before + after else {
       note(place, name, "not taken: it has no length")
       return nil
     }
     noteEffects(object, name, at: place, timeEffects: true)
     var transition = TimelineTransition(name: object.name ?? "", before: before, after: after, place: place)
-    if let style = OTIOTransitions.style(of: object) {
+    if let style {
       transition.style = style
     } else if let type = object.transitionType, type != OTIOTransitions.dissolve, !type.isEmpty {
       note(place, name, "taken as a dissolve: OpenTimelineIO does not say what '\(type)' looks like")
@@ -83,7 +90,7 @@ extension OTIOReader {
       try time(range.start).flatMap { start in try time(range.duration).map { (start: start, duration: $0) } }
     }
     guard let (start, duration) = range ?? available.flatMap({ used in used.duration.map { (used.start, $0) } }) else {
-      note(place, shown, "not taken: it has neither a source_range nor an available_range")
+      note(place, shown, "not taken: it has neither a source_range nor an available_range that is finite")
       return nil
     }
     guard .zero < duration else {
@@ -121,10 +128,15 @@ extension OTIOReader {
         place, "the generator '\(reference?.generatorKind ?? "")' of the clip '\(name)'",
         "a gap: a document has pictures of one colour, and not this one")
       return nil
+    case "ImageSequenceReference":
+      note(
+        place, "the files '\(reference?.sequencePattern ?? "")' of the clip '\(name)'",
+        "a gap: files of one picture each have to become a movie first")
+      return nil
     default:
       note(
         place, "the media of the clip '\(name)'",
-        "a gap: \(reference?.schema ?? "") is not read; files of one picture each have to become a movie first")
+        "a gap: \(reference?.schema ?? "") is not read")
       return nil
     }
   }
@@ -162,6 +174,12 @@ extension OTIOReader {
     guard var composition else { return [] }
     let name = object.name ?? composition.name ?? ""
     let shown = "the composition '\(name)'"
+    guard depth < Timeline.greatestDepth else {
+      note(place, shown, "not taken: compositions are within each other more than \(Timeline.greatestDepth) deep")
+      return []
+    }
+    depth += 1
+    defer { depth -= 1 }
     let range = composition.sourceRange
     let effects = composition.effects
     (composition.sourceRange, composition.effects, composition.enabled) = (nil, nil, nil)
@@ -171,9 +189,9 @@ extension OTIOReader {
     inner.name = name
     inner.rate = try frameRateOfNested(composition)
     let whole = try inner.duration
-    let start = try range.flatMap { try time($0.start) } ?? .zero
-    let duration = try range.flatMap { try time($0.duration) } ?? whole
-    guard .zero < duration else {
+    let start = try range.map { try time($0.start) } ?? .zero
+    let duration = try range.map { try time($0.duration) } ?? whole
+    guard let start, let duration, .zero < duration else {
       note(place, shown, "not taken: it has no length")
       return []
     }
@@ -200,7 +218,7 @@ extension OTIOReader {
   private func frameRateOfNested(_ object: OTIOObject) throws -> Rational? {
     for child in object.children ?? [] {
       if child.type == "Clip", let rate = (child.sourceRange ?? child.activeReference?.availableRange)?.duration.rate,
-        let exact = rate.exact, .one <= exact, exact <= Rational(1000)
+        let exact = rate.exact, TimelineRates.allowed.contains(exact)
       {
         return try TimelineRates.snapped(exact)
       }

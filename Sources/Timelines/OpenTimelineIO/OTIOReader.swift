@@ -3,7 +3,11 @@ import FoundationEssentials
 
 /// Reads the JSON of OpenTimelineIO.
 package struct OTIOReader {
-  package private(set) var notes: [TimelineNote] = []
+  private var notes = TimelineNotes()
+  /// Where the reader is, for errors.
+  var place = ""
+  /// Compositions within compositions.
+  var depth = 0
   /// Of other programs' data, by its name: on how many objects it is.
   private var metadata: [String: Int] = [:]
 
@@ -23,9 +27,9 @@ package struct OTIOReader {
     do {
       let timeline = try reader.timeline(root)
       reader.noteMetadata()
-      return (timeline, reader.notes)
+      return (timeline, reader.notes.all)
     } catch let error as TimeError {
-      throw TimelineError(error)
+      throw TimelineError(error, at: reader.place)
     } catch let error as TimelineError {
       throw error
     } catch {
@@ -34,41 +38,52 @@ package struct OTIOReader {
   }
 
   mutating func note(_ place: String, _ item: String, _ reason: String) {
-    notes.append(TimelineNote(place, item, reason))
+    notes.add(place, item, reason)
   }
 
   // MARK: The whole
 
-  private mutating func timeline(_ root: OTIOObject) throws -> Timeline {
+  private mutating func timeline(_ root: OTIOObject, at place: String = "") throws -> Timeline {
     count(root)
     switch root.type {
     case "Timeline":
-      guard let tracks = root.tracks?.object else { throw TimelineError("/tracks", "the timeline has no tracks") }
-      var timeline = try composition(tracks, at: "/tracks", type: .video)
+      guard let tracks = root.tracks?.object else {
+        throw TimelineError("\(place)/tracks", "the timeline has no tracks")
+      }
+      var timeline = try composition(tracks, at: "\(place)/tracks", type: .video)
       timeline.name = root.name ?? tracks.name ?? ""
       timeline.startTime = try root.globalStartTime.flatMap { try time($0) }
-      timeline.rate = try frameRate(of: root, timeline)
+      timeline.rate = try frameRate(of: root, at: place)
       return timeline
     case "Stack", "Track", "Clip":
-      var timeline = try composition(root, at: "", type: root.kind == "Audio" ? .audio : .video)
-      timeline.rate = try frameRate(of: root, timeline)
+      var timeline = try composition(root, at: place, type: root.kind == "Audio" ? .audio : .video)
+      timeline.rate = try frameRate(of: root, at: place)
       return timeline
     case "SerializableCollection":
-      let timelines = (root.children ?? []).enumerated().filter { $1.type == "Timeline" }
-      guard let first = timelines.first else { throw TimelineError("", "the collection has no timeline") }
-      for (index, other) in timelines.dropFirst() {
-        note("/children/\(index)", "the timeline '\(other.name ?? "")'", "not taken: only the first one is read")
+      let children = root.children ?? []
+      guard let first = children.firstIndex(where: { $0.type == "Timeline" }) else {
+        throw TimelineError(place, "the collection has no timeline")
       }
-      return try timeline(first.element)
+      for (index, other) in children.enumerated() where index != first {
+        note(
+          "\(place)/children/\(index)", "the \(other.schema) '\(other.name ?? "")'",
+          "not taken: the first timeline of the collection is read")
+      }
+      return try timeline(children[first], at: "\(place)/children/\(first)")
     default:
       throw TimelineError("", "the file has a \(root.schema), and no timeline")
     }
   }
 
   /// The rate of the start time, or of the first clip of a video track.
-  private func frameRate(of root: OTIOObject, _ timeline: Timeline) throws -> Rational? {
-    if let rate = root.globalStartTime.flatMap({ TimelineRates.exact($0.rate.value) }) {
-      return try TimelineRates.snapped(rate)
+  private mutating func frameRate(of root: OTIOObject, at place: String) throws -> Rational? {
+    if let start = root.globalStartTime {
+      if let rate = TimelineRates.exact(start.rate.value), TimelineRates.allowed.contains(rate) {
+        return try TimelineRates.snapped(rate)
+      }
+      note(
+        "\(place)/global_start_time", "the rate \(plain(start.rate.value))",
+        "that of the first clip: a rate is from 1 to 1000")
     }
     func first(in object: OTIOObject, isVideo: Bool) -> Rational? {
       let isVideo = object.type == "Track" ? object.kind ?? "Video" == "Video" : isVideo
@@ -79,7 +94,7 @@ package struct OTIOReader {
       for child in object.children ?? [] { if let found = first(in: child, isVideo: isVideo) { return found } }
       return nil
     }
-    guard let rate = first(in: root.tracks?.object ?? root, isVideo: true), .one <= rate, rate <= Rational(1000) else {
+    guard let rate = first(in: root.tracks?.object ?? root, isVideo: true), TimelineRates.allowed.contains(rate) else {
       return nil
     }
     return try TimelineRates.snapped(rate)
@@ -106,8 +121,10 @@ package struct OTIOReader {
   }
 
   /// The part of a timeline. One whose ends are within a transition is a timeline that plays a part of another.
-  private func trimmed(_ timeline: Timeline, to range: OTIORange?, at place: String) throws -> Timeline {
-    guard let range, let start = try time(range.start), let duration = try time(range.duration), .zero < duration else {
+  private mutating func trimmed(_ timeline: Timeline, to range: OTIORange?, at place: String) throws -> Timeline {
+    guard let range else { return timeline }
+    guard let start = try time(range.start), let duration = try time(range.duration), .zero < duration else {
+      note("\(place)/source_range", "the source_range of '\(timeline.name)'", "all of it: it has no length")
       return timeline
     }
     if let part = try timeline.trimmed(from: start, for: duration) { return part }
@@ -144,9 +161,15 @@ package struct OTIOReader {
     }
     noteEffects(object, name, at: place, timeEffects: true)
     var track = TimelineTrack(name: object.name ?? "", type: type)
-    track.items = try items(
-      object.children ?? [], at: { "\(place)/children/\($0)" }, type: type, markers: &markers)
-    markers += try self.markers(of: object, at: place, from: .zero, speed: .one)
+    var own: [TimelineMarker] = []
+    track.items = try items(object.children ?? [], at: { "\(place)/children/\($0)" }, type: type, markers: &own)
+    // What is before the part that is used is no time of the film.
+    let start = try object.sourceRange.flatMap { try time($0.start) } ?? .zero
+    markers += try self.markers(of: object, at: place, from: start, speed: .one)
+    for var marker in own {
+      marker.time = try marker.time - start
+      markers.append(marker)
+    }
     let alone = try trimmed(Timeline(name: track.name, tracks: [track]), to: object.sourceRange, at: place)
     return alone.tracks.first ?? track
   }
@@ -156,10 +179,7 @@ package struct OTIOReader {
   /// Counts the data of other programs.
   mutating func count(_ object: OTIOObject) {
     for key in object.metadata?.keys ?? [:].keys { metadata[key, default: 0] += 1 }
-    if case .null? = object.color {
-    } else if object.color != nil, object.type != "Marker" {
-      metadata["color", default: 0] += 1
-    }
+    if object.color != nil, object.type != "Marker" { metadata["color", default: 0] += 1 }
   }
 
   private mutating func noteMetadata() {
@@ -183,12 +203,13 @@ package struct OTIOReader {
     effect.type == "LinearTimeWarp" || effect.type == "FreezeFrame"
   }
 
-  /// Nil: it is not finite.
+  /// Nil: it is not finite, or larger than any film.
   func time(_ time: OTIOTime) throws -> Rational? {
     guard let value = TimelineRates.exact(time.value.value), let rate = TimelineRates.exact(time.rate.value),
       .zero < rate
     else { return nil }
-    return try TimelineRates.time(value, rate: rate)
+    let seconds = try TimelineRates.time(value, rate: rate)
+    return seconds.magnitude <= TimelineRates.longest ? seconds : nil
   }
 }
 

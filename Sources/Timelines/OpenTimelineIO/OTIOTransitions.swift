@@ -8,15 +8,18 @@ enum OTIOTransitions {
   /// The name of the data in which a document's own transition is: the object of its key `transition`.
   static let data = "sheaf"
 
-  /// Nil: it has no data of a document.
+  /// Nil: it has no data of a document, or such of another version.
   static func style(of object: OTIOObject) -> Document.TransitionStyle? {
-    guard let value = object.metadata?[data], let json = try? JSONEncoder().encode(value) else { return nil }
-    // Data that is no transition of this version is another's.
-    return try? JSONDecoder().decode(Document.ClipTransition.self, from: json).style
+    guard let value = object.metadata?[data] else { return nil }
+    do {
+      return try JSONDecoder().decode(Document.ClipTransition.self, from: JSONEncoder().encode(value)).style
+    } catch {
+      return nil  // It is noted as a transition of another program.
+    }
   }
 
   /// Sets the type, and the data unless it is a plain dissolve.
-  static func write(_ style: Document.TransitionStyle, to object: inout OTIOObject) throws {
+  static func write(_ style: Document.TransitionStyle, to object: inout OTIOObject) {
     guard style != Document.TransitionStyle(), style != Document.TransitionStyle(.dissolve) else {
       object.transitionType = dissolve
       return
@@ -24,7 +27,6 @@ enum OTIOTransitions {
     object.transitionType = custom
     var transition = Document.ClipTransition()
     transition.style = style
-    let json = try JSONEncoder().encode(transition)
-    object.metadata = [data: try JSONDecoder().decode(OTIOValue.self, from: json)]
+    object.metadata = [data: transition.json]
   }
 }

@@ -15,7 +15,7 @@ struct OTIOWriter {
       var root = OTIOObject("Timeline.1", name: timeline.name)
       root.tracks = OTIOBox(try writer.stack(timeline, name: "tracks"))
       // It states the rate, whichever the first clip's media have.
-      if timeline.rate != nil { root.globalStartTime = writer.time(timeline.startTime ?? .zero) }
+      if timeline.rate != nil { root.globalStartTime = writer.time(timeline.startTime ?? .zero, of: "") }
       return (try [UInt8](encoder.encode(root)) + [UInt8(ascii: "\n")], writer.notes)
     } catch let error as TimeError {
       throw TimelineError(error)
@@ -29,10 +29,11 @@ struct OTIOWriter {
   private mutating func stack(_ timeline: Timeline, name: String) throws -> OTIOObject {
     var stack = OTIOObject("Stack.1", name: name)
     stack.children = try timeline.tracks.map { try track($0) }
-    stack.markers = timeline.markers.map { marker in
+    stack.markers = []
+    for marker in timeline.markers {
       var written = OTIOObject("Marker.2", name: marker.name)
-      written.markedRange = range(marker.time, .zero)
-      return written
+      written.markedRange = range(marker.time, .zero, of: marker.place)
+      stack.markers?.append(written)
     }
     return stack
   }
@@ -48,12 +49,13 @@ struct OTIOWriter {
     switch item {
     case .gap(let duration):
       var gap = OTIOObject("Gap.1", name: "")
-      gap.sourceRange = range(.zero, duration)
+      gap.sourceRange = range(.zero, duration, of: "")
       return gap
     case .transition(let transition):
       var written = OTIOObject("Transition.1", name: transition.name)
-      (written.inOffset, written.outOffset) = (time(transition.before), time(transition.after))
-      try OTIOTransitions.write(transition.style, to: &written)
+      written.inOffset = time(transition.before, of: transition.place)
+      written.outOffset = time(transition.after, of: transition.place)
+      OTIOTransitions.write(transition.style, to: &written)
       if transition.style.matte != nil {
         note(transition.place, "the matte of the transition", "not taken: OpenTimelineIO has none")
       }
@@ -78,8 +80,8 @@ struct OTIOWriter {
       written = OTIOObject("Clip.1", name: clip.name)
       var media = OTIOObject("ExternalReference.1")
       media.targetURL = MediaPath.url(ofPath: reference.path)
-      media.availableRange = reference.available.flatMap { available in
-        available.duration.map { range(available.start, $0) }
+      if let available = reference.available, let duration = available.duration {
+        media.availableRange = range(available.start, duration, of: clip.place)
       }
       written.mediaReference = OTIOBox(media)
     case .picture(let picture):
@@ -93,7 +95,7 @@ struct OTIOWriter {
         written.mediaReference = OTIOBox(OTIOObject("MissingReference.1"))
       }
     }
-    written.sourceRange = range(clip.start, clip.duration)
+    written.sourceRange = range(clip.start, clip.duration, of: clip.place)
     switch clip.motion {
     case .speed(.one): break
     case .speed(let speed):
@@ -114,16 +116,30 @@ struct OTIOWriter {
     notes.append(TimelineNote(place, item, reason))
   }
 
-  private func range(_ start: Rational, _ duration: Rational) -> OTIORange {
-    OTIORange(start: time(start), duration: time(duration))
+  private mutating func range(_ start: Rational, _ duration: Rational, of place: String) -> OTIORange {
+    OTIORange(start: time(start, of: place), duration: time(duration, of: place))
   }
 
   /// In frames, if it is a whole number of them, and else exact at a rate of its own.
-  private func time(_ time: Rational) -> OTIOTime {
-    if let rate, let frames = try? time * rate, frames.denominator == 1 {
+  private mutating func time(_ time: Rational, of place: String) -> OTIOTime {
+    if let rate, let frames = Self.frames(time, rate) {
       return OTIOTime(value: OTIONumber(frames.approximate), rate: OTIONumber(rate.approximate))
+    }
+    let most: Int128 = 1 << 53
+    if time.numerator.magnitude > most || time.denominator > most {
+      note(place, "the time \(time) s", "not exact: OpenTimelineIO's numbers have 53 bits")
     }
     return OTIOTime(
       value: OTIONumber(Double(time.numerator)), rate: OTIONumber(Double(time.denominator)))
+  }
+
+  /// Nil: it is no whole number of frames.
+  private static func frames(_ time: Rational, _ rate: Rational) -> Rational? {
+    do throws(TimeError) {
+      let frames = try time * rate
+      return frames.denominator == 1 && frames.magnitude <= Rational(1 << 53) ? frames : nil
+    } catch {
+      return nil  // It is too finely divided to be one.
+    }
   }
 }

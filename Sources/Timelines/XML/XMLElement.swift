@@ -19,9 +19,12 @@ struct XMLElement: Sendable {
 
   var place: String { "line \(line)" }
 
-  /// Reads a file: without its DTD, without entities of its own, and without any other file.
+  /// Reads a file without its DTD and without any other file. One that declares entities is refused: a few of them can
+  /// stand for any amount of text, or for a file.
   static func read(_ bytes: [UInt8]) throws(TimelineError) -> XMLElement {
-    let options = XML_PARSE_NONET.rawValue | XML_PARSE_NOERROR.rawValue | XML_PARSE_NOWARNING.rawValue
+    let options =
+      XML_PARSE_NONET.rawValue | XML_PARSE_NOERROR.rawValue | XML_PARSE_NOWARNING.rawValue
+      | XML_PARSE_BIG_LINES.rawValue
     let document = bytes.withUnsafeBytes { bytes in
       xmlReadMemory(
         bytes.bindMemory(to: CChar.self).baseAddress, Int32(clamping: bytes.count), nil, nil,
@@ -33,6 +36,10 @@ struct XMLElement: Sendable {
       throw TimelineError("line \(error?.pointee.line ?? 1)", "it is no XML: \(message)")
     }
     defer { xmlFreeDoc(document) }
+    for subset in [document.pointee.intSubset, document.pointee.extSubset] {
+      guard let subset, subset.pointee.entities != nil || subset.pointee.pentities != nil else { continue }
+      throw TimelineError("line 1", "its document type declares entities, which are not read: write out what they are")
+    }
     guard let root = xmlDocGetRootElement(document) else { throw TimelineError("", "it is XML without an element") }
     return XMLElement(root)
   }
