@@ -42,7 +42,7 @@ enum DocumentKeys {
       Dictionary(reader.markers(value).map { ($0.name, $0.time) }) { first, _ in first }
     },
     "times on the film's timeline, from which others count: see [Times from the end and from things]"
-      + "(#times-from-the-end-and-from-things)")
+      + "(times.md#times-from-the-end-and-from-things)")
   static let tracks = Key(
     required: "tracks",
     Form<[Document.Track]>(
@@ -235,7 +235,7 @@ enum InstructionKeys {
     ) { $0.compositor($1) },
     "a compositor of your own that makes one picture of the layers: `name`, required, `parameters`, an object, and "
       + "`metadata`, an array of the names of [metadata tracks](metadata-tracks.md), as for a transition of the kind "
-      + "`custom`. See [compositor.md](compositor.md)")
+      + "`custom`. See [compositor.md](../compositor.md)")
   static let filters = Key(
     "filters", FilterTables.listOfFilm,
     "of the composited picture during the instruction, before those of `videoComposition`; ramps are on the film's "
