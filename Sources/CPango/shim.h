@@ -39,6 +39,11 @@ static inline int sheaf_line_runs_from_right(PangoLayoutLine *line) {
 static inline int sheaf_may_wrap(const PangoLogAttr *attributes, int index) { return attributes[index].is_line_break; }
 static inline int sheaf_is_white(const PangoLogAttr *attributes, int index) { return attributes[index].is_white; }
 
+// Whether a letter begins at an index: an accent of its own belongs to the one before it.
+static inline int sheaf_begins_letter(const PangoLogAttr *attributes, int index) {
+  return attributes[index].is_cursor_position;
+}
+
 // In the place of a glyph: nothing is drawn, as wide as the glyph was.
 static const PangoGlyph sheaf_glyph_empty = PANGO_GLYPH_EMPTY;
 

@@ -70,16 +70,16 @@ struct ExportCommand: AsyncParsableCommand {
   private func failure(_ error: TimelineError) -> CommandFailure { CommandFailure(.document, "\(edit): \(error)") }
 
   /// What those files contain that are there.
-  private func facts(of document: Document, in folder: String) async throws -> [String: TimelineMedia.Facts] {
+  private func facts(of document: Document, in folder: String) async throws -> [String: MediaFacts] {
     let paths = Set(document.files.values).sorted()
     let files = Dictionary(uniqueKeysWithValues: paths.map { ($0.hasPrefix("/") ? $0 : "\(folder)/\($0)", $0) })
     let present = files.keys.filter { TimelineFile.isFile($0) }.sorted()
     guard !present.isEmpty else { return [:] }
     let configuration = try farm.configuration()
     let inspection = try await Interruption.cancelling { try await FileInspection(present, configuration) }
-    var facts: [String: TimelineMedia.Facts] = [:]
+    var facts: [String: MediaFacts] = [:]
     for (file, description) in inspection.reply.descriptions {
-      if let path = files[file] { facts[path] = try TimelineMedia.Facts(description) }
+      if let path = files[file] { facts[path] = try MediaFacts(description) }
     }
     return facts
   }

@@ -100,7 +100,7 @@ struct ImportCommand: AsyncParsableCommand {
     let configuration = try farm.configuration()
     let inspection = try await Interruption.cancelling { try await FileInspection(unknown, configuration) }
     for (path, description) in inspection.reply.descriptions {
-      media.facts[path] = try TimelineMedia.Facts(description)
+      media.facts[path] = try MediaFacts(description)
     }
     return media
   }

@@ -94,7 +94,8 @@ struct RowFilmTests {
 
     // What the jobs took is added up, for people and as JSON.
     #expect(result.errors.contains("2 of 2 films"), "\(result.errors)")
-    let again = try await farm.sheaf("submit", card, "--rows", rows, "--wait", "--json").run()
+    let again = try await farm.sheaf("submit", card, "--rows", rows, "-o", files.path("{{row}}.mkv"), "--json").run()
+    #expect(again.status == 0, "\(again.errors)")
     let objects = try again.output.split(separator: "\n").map { line in
       try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
     }

@@ -116,7 +116,7 @@ struct EDLTests {
     let locator = MediaLocator(folder: "/nowhere", documentFolder: folder.url.path, others: [folder.url.path])
     var media = TimelineMedia(of: timeline, by: locator)
     #expect(media.unknown == [file])
-    media.facts[file] = TimelineMedia.Facts(timecode: Rational(3600), duration: Rational(10))
+    media.facts[file] = MediaFacts(timecode: Rational(3600), duration: Rational(10))
     var maker = DocumentOfTimeline(media: media)
     let document = try maker.document(of: timeline)
     guard case .media(let track)? = document.tracks.first else { throw Tool.Failure(description: "there is no track") }

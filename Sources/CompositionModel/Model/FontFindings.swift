@@ -21,9 +21,9 @@ public struct TextMeasure: Sendable, Hashable, Codable {
     /// From the start of the line, without the space between letters.
     public var start: Double
     public var end: Double
-    /// The characters of the line before it.
+    /// The letters of the line before it.
     public var first: Int
-    /// The characters of the line up to its end.
+    /// The letters of the line up to its end.
     public var last: Int
 
     public init(start: Double, end: Double, first: Int, last: Int) {
@@ -66,7 +66,8 @@ public struct TextMeasure: Sendable, Hashable, Codable {
   }
 
   /// The lines that words take, each of which has as many as fit. A word that is longer than a line is wrapped between
-  /// its characters.
+  /// its letters, of which all are taken for equally wide, and half of one does not fit. At the end of a line several
+  /// spaces count as one.
   private static func wrapped(
     _ words: [Word], size: Double, spacing: Double, width: Double
   ) -> (lines: Double, widest: Double) {
@@ -82,13 +83,14 @@ public struct TextMeasure: Sendable, Hashable, Codable {
       first = start
       let whole = length(from: start, to: word, size, spacing)
       let most = Double(max(1, word.last - word.first))
-      let parts = min(most, max(1, ((whole - 0.01 * size) / width).rounded(.up)))
+      let room = whole <= width + 0.01 * size ? width : max(whole / most, width - whole / most / 2)
+      let parts = min(most, max(1, ((whole - 0.01 * size) / room).rounded(.up)))
       lines += parts - 1
       widest = max(widest, whole / parts)
       if parts > 1 {
         // What follows goes on where the last part of the word ends.
         first = Word(
-          start: word.end - (whole / size - (parts - 1) * width / size), end: word.end, first: word.last,
+          start: word.end - (whole - (parts - 1) * room) / size, end: word.end, first: word.last,
           last: word.last)
       }
     }

@@ -61,15 +61,16 @@ enum TextRuler {
       let first = starts.partitionPoint { line.lowerBound <= $0 }
       let last = min(starts.partitionPoint { line.upperBound <= $0 }, Int(count))
       var words: [TextMeasure.Word] = []
-      var place = 0.0
+      var (place, letters) = (0.0, 0)
       for index in first..<max(first, last) {
         if words.isEmpty || sheaf_may_wrap(attributes, Int32(index)) != 0 {
-          words.append(.init(start: place / unit, end: place / unit, first: index - first, last: index - first))
+          words.append(.init(start: place / unit, end: place / unit, first: letters, last: letters))
         }
         place += widths[index]
+        if sheaf_begins_letter(attributes, Int32(index)) != 0 { letters += 1 }
         if sheaf_is_white(attributes, Int32(index)) == 0 {
           words[words.count - 1].end = place / unit
-          words[words.count - 1].last = index + 1 - first
+          words[words.count - 1].last = letters
         }
       }
       return words

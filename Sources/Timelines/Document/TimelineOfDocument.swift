@@ -6,7 +6,7 @@ package struct TimelineOfDocument {
   private var noted = TimelineNotes()
   package var notes: [TimelineNote] { noted.all }
   /// What the files are, by their paths as the document has them.
-  let facts: [String: TimelineMedia.Facts]
+  let facts: [String: MediaFacts]
   let document: Document
   var clock: DocumentClock
   /// The folder of the document's paths from that of the outermost document, with a slash. Empty: the same.
@@ -23,7 +23,7 @@ package struct TimelineOfDocument {
   ///   - facts: Of the files of the document and of those in it, as far as they could be examined.
   ///   - format: That in which the timeline will be written.
   package init(
-    _ document: Document, rate: Rational? = nil, facts: [String: TimelineMedia.Facts] = [:],
+    _ document: Document, rate: Rational? = nil, facts: [String: MediaFacts] = [:],
     for format: TimelineFormat = .openTimelineIO
   ) {
     self.init(
@@ -32,7 +32,7 @@ package struct TimelineOfDocument {
   }
 
   private init(
-    _ document: Document, rate: Rational?, facts: [String: TimelineMedia.Facts], folder: String, pointer: String,
+    _ document: Document, rate: Rational?, facts: [String: MediaFacts], folder: String, pointer: String,
     separatesSound: Bool
   ) {
     self.separatesSound = separatesSound

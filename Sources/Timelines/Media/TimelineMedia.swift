@@ -14,35 +14,11 @@ package struct TimelineMedia: Sendable {
     }
   }
 
-  /// What a file of media states of itself.
-  package struct Facts: Sendable, Hashable {
-    /// The timecode of its first picture, in seconds.
-    package var timecode: Rational?
-    package var duration: Rational?
-    package var isStill: Bool
-    package var hasSound: Bool
-    package var hasPicture = true
-    /// Frames a second.
-    package var rate: Rational?
-    /// Of its picture.
-    package var size: PixelSize?
-    /// Whether the timecode leaves out numbers: drop-frame.
-    package var dropsFrames = false
-
-    package init(
-      timecode: Rational? = nil, duration: Rational? = nil, isStill: Bool = false, hasSound: Bool = true,
-      rate: Rational? = nil
-    ) {
-      (self.timecode, self.duration, self.isStill) = (timecode, duration, isStill)
-      (self.hasSound, self.rate) = (hasSound, rate)
-    }
-  }
-
   package private(set) var found: [Key: MediaLocator.Found] = [:]
   /// The folders in which files were looked for, and that cannot be read.
   package private(set) var notes: [TimelineNote] = []
   /// By the path at which a file can be opened.
-  package var facts: [String: Facts] = [:]
+  package var facts: [String: MediaFacts] = [:]
 
   package init() {}
 
@@ -57,24 +33,7 @@ package struct TimelineMedia: Sendable {
     Set(found.filter { $0.key.reference.available == nil }.compactMap(\.value.file)).sorted()
   }
 
-  func facts(of key: Key) -> Facts? { found[key]?.file.flatMap { facts[$0] } }
-}
-
-extension TimelineMedia.Facts {
-  package init(_ description: AssetDescription) throws(TimeError) {
-    let video = description.tracks.first { $0.type == .video }
-    self.init(
-      isStill: video?.video?.isStill ?? false, hasSound: description.tracks.contains { $0.type == .audio })
-    hasPicture = video != nil
-    size = video?.video?.size
-    guard !isStill else { return }
-    duration = try description.duration.exact
-    rate = try video?.video?.nominalFrameRate.exact
-    if let text = video?.timecode, let rate, .zero < rate, let code = Timecode(text, rate: rate) {
-      timecode = try Rational(code.frame) / rate
-      dropsFrames = code.dropsFrames
-    }
-  }
+  func facts(of key: Key) -> MediaFacts? { found[key]?.file.flatMap { facts[$0] } }
 }
 
 extension Timeline {

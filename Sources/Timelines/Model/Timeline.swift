@@ -128,7 +128,7 @@ package struct MediaReference: Sendable, Hashable {
   /// The name of the tape or card that the file is from.
   package var reel: String?
   /// What the file contains, if it was examined.
-  package var facts: TimelineMedia.Facts?
+  package var facts: MediaFacts?
 
   package struct Available: Sendable, Hashable {
     package var start: Rational
