@@ -241,17 +241,24 @@ extension ExaminedDocument {
             pointer: output.pointer.text,
             message: "its pictures are not those of the output '\(first.output.name)': all outputs have the same"))
       }
-      if !video.codec.definition.isIntraOnly, let spaced, let interval = spaced.edit.export.video?.keyframeInterval,
-        video.keyframeInterval != interval
+      if !video.codec.definition.isIntraOnly, let spaced, let other = spaced.edit.export.video,
+        (video.keyframeInterval, video.keyframeGrid) != (other.keyframeInterval, other.keyframeGrid)
       {
-        refuse(
-          "keyframeInterval", "\(video.keyframeInterval) frames", "\(interval) frames", of: spaced.output.name)
+        refuse("keyframeInterval", video.keyframeText, other.keyframeText, of: spaced.output.name)
       }
       if video.sceneCuts != common.sceneCuts {
         refuse("sceneCuts", "\(video.sceneCuts ?? true)", "\(common.sceneCuts ?? true)")
       }
     }
     return problems
+  }
+}
+
+extension VideoSettings {
+  /// What the outputs of an edit have in common of their keyframes.
+  fileprivate var keyframeText: String {
+    guard let grid = keyframeGrid else { return keyframeInterval == 1 ? "1 frame" : "not given" }
+    return grid.denominator == 1 ? "\(grid.numerator) frames" : "\(grid.numerator)/\(grid.denominator) frames"
   }
 }
 

@@ -51,7 +51,9 @@ struct AV1: VideoCodecDefinition {
       isAlone: true, options: [("preset", settings.preset ?? "8")])
     if case .quality(let factor) = settings.rateControl { setup.options.append(("crf", "\(Int(factor))")) }
     // The bytes do not depend on the number of threads, but memory does.
-    setup.options.append(("svtav1-params", "lp=2"))
+    // Keyframes that it is asked for need the other parameter.
+    let parameters = settings.keyframeGrid == nil ? "lp=2" : "lp=2:enable-force-key-frames=1"
+    setup.options.append(("svtav1-params", parameters))
     return setup
   }
 }

@@ -83,8 +83,11 @@ public struct VideoSettings: Sendable, Hashable, Codable {
   public var level: String?
   /// The most bits that a player takes. Nil: there is no limit.
   public var rateLimit: RateLimit?
-  /// False: keyframes are `keyframeInterval` frames apart and nowhere else. Nil: they are also where the picture
-  /// changes.
+  /// Where keyframes are in any case. Nil: nowhere but at the starts of segments; from there on `keyframeInterval`
+  /// decides alone.
+  public var keyframeGrid: KeyframeGrid?
+  /// False: keyframes are at the grid, or `keyframeInterval` frames apart, and nowhere else. Nil: they are also where
+  /// the picture changes.
   public var sceneCuts: Bool?
   /// The shape of the stored pixels. Nil: they are square.
   public var pixelAspect: AspectRatio?
