@@ -272,7 +272,7 @@ extension Lowering {
       check(name, isStoredIn: container, codecs: \.videoCodecs, at: entry.pointer)
     }
     let codec = name.definition
-    let keyframes = keyframes(entry, of: name)
+    let keyframes = keyframes(entry, of: name, in: container)
     var settings = VideoSettings(
       codec: name, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
       preset: entry.preset ?? codec.defaultPreset, profile: entry.profile,
@@ -343,10 +343,11 @@ extension Lowering {
 
   /// The most frames from one keyframe to the next: 1 if the codec has no other frames, and by default as many as fit
   /// best into two seconds. With an interval that the document gives there is a grid, unless every frame is a keyframe.
+  /// A playlist always has one, because its segments have to begin with keyframes.
   private mutating func keyframes(
-    _ entry: VideoEntry, of codec: VideoCodec
+    _ entry: VideoEntry, of codec: VideoCodec, in container: Container?
   ) -> (interval: Int, grid: KeyframeGrid?) {
-    let written = keyframes(entry)
+    let written = keyframes(entry, isFixed: container?.isPlaylist == true)
     guard codec.definition.isIntraOnly else { return written }
     if entry.keyframeInterval != nil, written.interval != 1 {
       problems.add(
@@ -356,7 +357,8 @@ extension Lowering {
     return (1, nil)
   }
 
-  private mutating func keyframes(_ entry: VideoEntry) -> (interval: Int, grid: KeyframeGrid?) {
+  /// - Parameter isFixed: Whether there is a grid even if the document gives no interval.
+  private mutating func keyframes(_ entry: VideoEntry, isFixed: Bool) -> (interval: Int, grid: KeyframeGrid?) {
     let pointer = entry.pointer.key("keyframeInterval")
     let allowed = VideoSettings.keyframeIntervals
     let frameDuration = frameDuration
@@ -367,8 +369,11 @@ extension Lowering {
     let interval: Rational
     switch entry.keyframeInterval {
     case nil:
-      let standard = rounded(try? MediaTime(seconds: 2) / frameDuration)
-      return (min(max(standard, allowed.lowerBound), allowed.upperBound), nil)
+      let standard = try? MediaTime(seconds: 2) / frameDuration
+      guard isFixed, let standard, allowed.contains(rounded(standard)) else {
+        return (min(max(rounded(standard), allowed.lowerBound), allowed.upperBound), nil)
+      }
+      interval = standard
     case .frames(let count): interval = Rational(count)
     case .time(let written):
       guard let time = resolve(written, at: pointer) else { return (allowed.lowerBound, nil) }

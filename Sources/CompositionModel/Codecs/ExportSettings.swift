@@ -34,6 +34,8 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var cleanAperture: PixelRect?
   /// How often an animated picture is played. Nil: for ever, or the container states nothing.
   public var plays: Int?
+  /// The name of the film's playlist without extension, with which the names of its files begin. Nil: it has none.
+  public var playlist: String?
 
   public init(
     path: String?, container: Container, video: VideoSettings?, audio: AudioSettings?,
