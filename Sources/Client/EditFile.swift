@@ -191,6 +191,7 @@ package struct EditFile: Sendable {
 
   /// A problem for each asset whose file an output at this path would replace, which is the folder of several outputs.
   package func replaced(by output: String, _ assets: [SubmittedAsset]) -> [Problem] {
+    if document.hasPlaylist { return Self.replaced(byPlaylist: output, assets) }
     guard document.hasOutputs else { return Self.replaced(by: output, assets) }
     return document.outputFiles.flatMap { Self.replaced(by: "\(output)/\($0)", assets) }
   }
@@ -283,6 +284,24 @@ package struct EditFile: Sendable {
       }
     }
     return (named.indices.compactMap { found[$0] }, named.indices.compactMap { problems[$0] })
+  }
+
+  /// The same of a playlist, of which only how the names of its files begin is known.
+  private static func replaced(byPlaylist output: String, _ assets: [SubmittedAsset]) -> [Problem] {
+    guard let folder = try? Directories.resolve(Directories.parent(of: output)),
+      let stem = output.split(separator: "/").last?.dropLast(".m3u8".count), !stem.isEmpty
+    else { return [] }
+    return assets.filter { asset in
+      asset.file.hasPrefix("\(folder)/\(stem)")
+        && ["m3u8", "mp4", "vtt"].contains { asset.file.hasSuffix(".\($0)") }
+        && !asset.file.dropFirst(folder.count + 1).contains("/")
+    }.map {
+      Problem(
+        asset: $0.id,
+        message:
+          "the files of the playlist \(output) may replace the file of this asset, whose name begins alike; choose "
+          + "another name")
+    }
   }
 
   /// A problem for each asset whose file an output at this path would replace.

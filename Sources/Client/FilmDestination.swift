@@ -1,3 +1,4 @@
+import CompositionModel
 package import ContentStorage
 package import Digest
 package import FarmAPI
@@ -7,12 +8,16 @@ import Runtime
 import Synchronization
 import SystemSupport
 
-/// Where the film of a job goes: a file, or the folder for the files of a document with several outputs. Each file
-/// appears under its name only when it is complete.
+/// Where the film of a job goes: a file, the folder for the files of a document with several outputs, or a playlist, in
+/// whose folder its other files are. Each file appears under its name only when it is complete.
 package final class FilmDestination: Sendable {
   package let path: String
-  /// Nil: what the job makes is not known, and there is a folder of this name.
+  /// Nil: what the job makes is not known, and there is a folder of this name; or it is a playlist.
   private let file: OutputFile?
+  /// The folder of several files.
+  private let folder: String
+  /// The name of the playlist. Nil: it is another film.
+  private let playlist: String?
   private let state: Mutex<State>
 
   private struct State {
@@ -28,6 +33,14 @@ package final class FilmDestination: Sendable {
     state = Mutex(State())
     var status = stat()
     let isFolder = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    playlist = isFolder ? nil : Self.playlist(path)
+    folder = playlist == nil ? path : Directories.parent(of: path)
+    if playlist != nil {
+      file = nil
+      try Self.checkFolder(folder)
+      if stat(folder, &status) == 0 { _ = try OutputFile(path) }
+      return
+    }
     if let outputs, !outputs.isEmpty {
       file = nil
       try Self.checkFolder(path)
@@ -42,6 +55,18 @@ package final class FilmDestination: Sendable {
 
   /// The files of several outputs that were written, in the order of the document. Empty for one film.
   package var written: [ContentPackage.File] { state.withLock { $0.written } }
+
+  /// The folder of the files of several outputs, or beside a playlist.
+  /// - Parameter path: As on the command line.
+  package static func folder(of path: String) -> String {
+    playlist(path) == nil ? path : Directories.parent(of: path)
+  }
+
+  /// The name of the playlist at a path. Nil: it is none.
+  private static func playlist(_ path: String) -> String? {
+    guard let container = try? Container(path: path), container.isPlaylist else { return nil }
+    return path.split(separator: "/").last.map(String.init)
+  }
 
   private static func path(_ name: String, in folder: String) -> String {
     folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
@@ -94,11 +119,11 @@ package final class FilmDestination: Sendable {
       }
     }
     do {
-      try Directories.make(path)
+      try Directories.make(folder)
     } catch {
-      throw CommandFailure(.document, "the folder of the outputs \(path) cannot be made: \(error)")
+      throw CommandFailure(.document, "the folder of the outputs \(folder) cannot be made: \(error)")
     }
-    let made = try OutputFile(Self.path(name, in: path))
+    let made = try OutputFile(Self.path(name, in: folder))
     state.withLock { $0.files[name] = made }
     return made
   }
@@ -111,6 +136,13 @@ package final class FilmDestination: Sendable {
         "the result has the files \(package.files.map(\.name).joined(separator: ", ")), and the outputs are "
           + outputs.map(\.file).joined(separator: ", "))
     }
+    guard let playlist, !outputs.contains(where: { $0.file == playlist }) else { return }
+    let found = outputs.map(\.file).filter { Self.playlist($0) != nil }
+    throw CommandFailure(
+      .document,
+      found.isEmpty
+        ? "the job has several outputs, and none is the playlist \(playlist): name a folder"
+        : "the job's files are named after its playlist \(found[found.count - 1]): give it that name, or name a folder")
   }
 
   private static func package(end: [UInt8], of size: Int64) throws -> ContentPackage {

@@ -114,7 +114,7 @@ struct JobSubmission: Sendable {
         ? try request.document.read() : try Document.examine([UInt8](document), output: request.document.output)
       let names = Set(parsed.compositors.map(\.compositor.name)).sorted()
       if !names.isEmpty { request.compositors = names }
-      if parsed.hasOutputs { request.outputs = parsed.outputFiles }
+      request.outputs = parsed.severalFiles
       let submitted = Set(assets.map(\.id))
       let absent = parsed.assetPaths.filter { !submitted.contains($0.id) }.map {
         Problem(pointer: $0.pointer, message: "the file \($0.path) was not submitted")

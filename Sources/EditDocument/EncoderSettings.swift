@@ -272,16 +272,18 @@ extension Lowering {
       check(name, isStoredIn: container, codecs: \.videoCodecs, at: entry.pointer)
     }
     let codec = name.definition
+    let keyframes = keyframes(entry, of: name, in: container)
     var settings = VideoSettings(
       codec: name, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
       preset: entry.preset ?? codec.defaultPreset, profile: entry.profile,
-      keyframeInterval: keyframeInterval(entry, of: name),
+      keyframeInterval: keyframes.interval,
       pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr, level: entry.level,
       rateLimit: rateLimit(entry))
-    (settings.pixelAspect, settings.dither) = (entry.shape, entry.dither)
+    (settings.pixelAspect, settings.dither, settings.keyframeGrid) = (entry.shape, entry.dither, keyframes.grid)
     if codec.isOfScreens { checkScreenColours(format.colour, of: name) }
     // Players change from one output to another at a keyframe, so all have theirs at the same times.
-    if !(entry.sceneCuts ?? (document.export.outputPointer == nil)) { settings.sceneCuts = false }
+    let hasSceneCuts = entry.sceneCuts ?? (document.export.outputPointer == nil && keyframes.grid == nil)
+    if !hasSceneCuts { settings.sceneCuts = false }
     if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
     guard let size = format.stored else { return settings }
     if let problem = codec.problem(with: settings, size: size, frameDuration: frameDuration) {
@@ -339,40 +341,58 @@ extension Lowering {
     return size.map { RateLimit(bitRate: rate, bufferSize: Int(clamping: $0)) }
   }
 
-  /// The frames from one keyframe to the next: 1 if the codec has no other frames, and by default as many as fit best
-  /// into two seconds.
-  private mutating func keyframeInterval(_ entry: VideoEntry, of codec: VideoCodec) -> Int {
-    let written = keyframeInterval(entry)
+  /// The most frames from one keyframe to the next: 1 if the codec has no other frames, and by default as many as fit
+  /// best into two seconds. With an interval that the document gives there is a grid, unless every frame is a keyframe.
+  /// A playlist always has one, because its segments have to begin with keyframes.
+  private mutating func keyframes(
+    _ entry: VideoEntry, of codec: VideoCodec, in container: Container?
+  ) -> (interval: Int, grid: KeyframeGrid?) {
+    let written = keyframes(entry, isFixed: container?.isPlaylist == true)
     guard codec.definition.isIntraOnly else { return written }
-    if entry.keyframeInterval != nil, written != 1 {
+    if entry.keyframeInterval != nil, written.interval != 1 {
       problems.add(
         entry.pointer.key("keyframeInterval"),
-        "every frame of \(codec.rawValue) is a keyframe: leave it out, or give 1, not \(written) frames")
+        "every frame of \(codec.rawValue) is a keyframe: leave it out, or give 1, not \(written.interval) frames")
     }
-    return 1
+    return (1, nil)
   }
 
-  private mutating func keyframeInterval(_ entry: VideoEntry) -> Int {
+  /// - Parameter isFixed: Whether there is a grid even if the document gives no interval.
+  private mutating func keyframes(_ entry: VideoEntry, isFixed: Bool) -> (interval: Int, grid: KeyframeGrid?) {
     let pointer = entry.pointer.key("keyframeInterval")
     let allowed = VideoSettings.keyframeIntervals
     let frameDuration = frameDuration
-    func frames(_ time: MediaTime) -> Int {
+    func rounded(_ frames: Rational?) -> Int {
       // A number that cannot be computed is too large.
-      (try? time / frameDuration).flatMap { Int(exactly: $0.rounded) } ?? .max
+      frames.flatMap { Int(exactly: $0.rounded) } ?? .max
     }
+    let interval: Rational
     switch entry.keyframeInterval {
-    case nil: return min(max(frames(MediaTime(seconds: 2)), allowed.lowerBound), allowed.upperBound)
-    case .frames(let count): return count
+    case nil:
+      let standard = try? MediaTime(seconds: 2) / frameDuration
+      guard isFixed, let standard, allowed.contains(rounded(standard)) else {
+        return (min(max(rounded(standard), allowed.lowerBound), allowed.upperBound), nil)
+      }
+      interval = standard
+    case .frames(let count): interval = Rational(count)
     case .time(let written):
-      guard let time = resolve(written, at: pointer) else { return allowed.lowerBound }
-      let count = frames(time)
-      if allowed.contains(count) { return count }
-      problems.add(
-        pointer,
-        "\(seconds(time)) should be from \(allowed.lowerBound) to \(allowed.upperBound) frames of \(seconds(frameDuration))"
-      )
-      return allowed.lowerBound
+      guard let time = resolve(written, at: pointer) else { return (allowed.lowerBound, nil) }
+      let frames = try? time / frameDuration
+      guard let frames, allowed.contains(rounded(frames)) else {
+        problems.add(
+          pointer,
+          "\(seconds(time)) should be from \(allowed.lowerBound) to \(allowed.upperBound) frames of \(seconds(frameDuration))"
+        )
+        return (allowed.lowerBound, nil)
+      }
+      interval = frames
     }
+    guard interval > .one else { return (1, nil) }
+    guard let grid = KeyframeGrid(interval: interval) else {
+      problems.add(pointer, "it is \(interval) frames, which is too fine a fraction to be counted")
+      return (allowed.lowerBound, nil)
+    }
+    return (grid.longest, grid)
   }
 
   mutating func audioSettings(_ container: Container?) -> AudioSettings {

@@ -53,12 +53,12 @@ enum VideoKeys {
       .any(
         Form<Int>.integer(VideoSettings.keyframeIntervals).schema, .all(["type": "string"], .reference("time")))
     ) { $0.keyframeInterval($1) }, default: "2 seconds",
-    "the greatest distance from one keyframe to the next: `60` is 60 frames, `\"2\"` is 2 seconds; every frame of "
-      + "prores422, prores4444, ffv1, gif, apng and webp is a keyframe, and they take 1 alone")
+    "keyframes at the multiples of it from the film's start, whatever is shown: `60` is 60 frames, `\"2\"` is 2 "
+      + "seconds, see [keyframes](video.md#keyframes). Without it, it is the greatest distance from one keyframe to the next. "
+      + "Every frame of prores422, prores4444, ffv1, gif, apng and webp is a keyframe, and they take 1 alone")
   static let sceneCuts = Key(
-    "sceneCuts", .boolean, default: "`true`; with `outputs` `false`",
-    "whether h264, hevc and vp9 put a keyframe also where the picture changes. `false`: keyframes are "
-      + "`keyframeInterval` apart, counted from the start of each segment, and nowhere else")
+    "sceneCuts", .boolean, default: "`true`; with `keyframeInterval` or `outputs` `false`",
+    "whether h264, hevc and vp9 put a keyframe also where the picture changes, see [keyframes](video.md#keyframes)")
   static let pixelFormat = Key(
     "pixelFormat", Form<PixelFormat>.choice("pixel format", notYet: PixelFormat.notYet),
     default:

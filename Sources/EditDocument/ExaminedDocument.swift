@@ -62,11 +62,20 @@ public struct ExaminedDocument: Sendable {
   /// The output's path as the document gives it. Nil if it gives none.
   public var outputPath: String? { export.to }
 
-  /// Whether the document has several outputs, so that `outputPath` is their folder.
-  public var hasOutputs: Bool { export.hasOutputs }
+  /// Whether the document has several outputs and no playlist of them, so that `outputPath` is their folder.
+  public var hasOutputs: Bool { export.hasOutputs && !hasPlaylist }
 
-  /// The names of the outputs' files in their folder. Empty if the document has one output.
-  public var outputFiles: [String] { export.outputs.compactMap(\.export.to) }
+  /// Whether the film is a playlist, beside which are its other files.
+  public var hasPlaylist: Bool { export.playlist != nil }
+
+  /// The names of the outputs' files in their folder. Empty if the document has one output, or a playlist, whose files
+  /// depend on the media.
+  public var outputFiles: [String] { hasPlaylist ? [] : export.outputs.compactMap(\.export.to) }
+
+  /// The names of the files that are known before the film is planned, if there are several. Nil: there is one.
+  package var severalFiles: [String]? {
+    export.playlistName.map { ["\($0).m3u8"] } ?? (export.hasOutputs ? outputFiles : nil)
+  }
 
   /// Whether the output's index is at the start of its file.
   public var optimizesForNetworkUse: Bool { export.optimizeForNetworkUse }

@@ -36,7 +36,10 @@ struct ExportEntry: Sendable {
   /// The part of the composition that is exported. Nil: all of it.
   var timeRange: Document.TimeRange? { written.timeRange }
   var presetChoice: PresetChoice?
-  /// Whether `outputs` are given: `to` is their folder, and every output has a video and an audio of its own.
+  /// The path of the film's playlist. Nil: it has none.
+  var playlist: String?
+  /// Whether `outputs` are given: `to` is their folder or their playlist, and every output has a video and an audio of
+  /// its own.
   var hasOutputs = false
   var outputs: [OutputEntry] = []
   /// All outputs of the document that this is an output of. Empty: it has one output.
@@ -108,6 +111,7 @@ extension DocumentReader {
     entry.to = entry.written.to
     // What is wrong with the path is found when the document is lowered.
     let container = (output ?? entry.to).flatMap { try? Container(path: $0) }
+    if container?.isPlaylist == true { entry.playlist = output ?? entry.to }
     if preset == nil { entry.presetChoice = read(fields, ExportKeys.preset) }
     // A preset that takes the place of the document's is for one output.
     entry.hasOutputs = fields.has("outputs") && preset == nil
@@ -271,6 +275,7 @@ extension Lowering {
     }
     if scale != .one { checkFit() }
     checkTracks(container, video, audio)
+    if container?.isPlaylist == true { checkPlaylist() }
     let metadata = outputMetadata(in: container)
     let chapters = outputChapters(in: container, range: timeRange ?? film)
     let artwork = outputArtwork(in: container)
@@ -286,6 +291,7 @@ extension Lowering {
       if let stored = format.stored, stored != format.size { settings.size = stored }
       if video != nil { settings.cleanAperture = cleanAperture(format, container) }
       if let plays = entry.presetVideo.plays, plays > 0, container.playCounts != nil { settings.plays = plays }
+      if container.isPlaylist { settings.playlist = playlistName }
       return settings
     }
   }

@@ -176,7 +176,7 @@ extension Container {
     // What RIFF has fields for.
     case .wav:
       ["title", "artist", "album", "track", "date", "genre", "comment", "copyright", "language", "encoded_by"]
-    case .mxf, .gif, .apng, .webp: []
+    case .mxf, .gif, .apng, .webp, .m3u8: []
     case .mp4, .mov, .m4v, .m4a, .mkv, .webm, .flac, .mp3, .ogg: nil
     }
   }

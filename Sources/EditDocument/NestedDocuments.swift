@@ -98,7 +98,7 @@ struct NestedEntry: Sendable {
 
   /// It has one output: of several the first with pictures, and if that has no sound, with that of another.
   var film: ExaminedDocument {
-    guard document.hasOutputs else { return document }
+    guard document.export.hasOutputs else { return document }
     var film = document
     let outputs = document.export.outputs
     if let shown = outputs.first(where: \.hasPictures) ?? outputs.first {

@@ -63,14 +63,17 @@ extension DocumentReader {
       {
         problems.add(place, "the output '\(name)' has the name of \(other.text)")
       }
-      let container = read(fields, OutputKeys.container)
+      let named = read(fields, OutputKeys.container)
+      let container = rendition(named, at: fields["container"], of: base)
+      checkRendition(name, at: fields["name"], of: base)
       var export = base
       export.outputPointer = item.pointer
       if let name, let container { export.to = "\(name).\(container.rawValue)" }
       let (picture, sound) = (VideoCodec.standard(in: container).rawValue, AudioCodec.standard(in: container).rawValue)
       let (usualPicture, usualSound) = (VideoCodec.standard(in: .mp4).rawValue, AudioCodec.standard(in: .mp4).rawValue)
       // Settings that all outputs have in common are none of one that has sound alone.
-      let isOfPictures = fields.has("video") || container?.videoCodecs.isEmpty != true
+      let isOfPictures = fields.has("video") || named?.videoCodecs.isEmpty != true
+      if !isOfPictures, container?.isPlaylist == true { export.video = .none }
       if isOfPictures,
         let video = merged(
           fields["video"], video, picture, usual: usualPicture, keeping: OutputEntry.videoKeysOfAnyCodec, in: container)
@@ -82,7 +85,7 @@ extension DocumentReader {
       {
         export.audio = ofOutput(fields["audio"], AudioKeys.sharedForm) { $0.audioChoice(audio, container, nil) }
       }
-      var written = Document.Output(name ?? "", container ?? .mp4)
+      var written = Document.Output(name ?? "", named ?? .mp4)
       read(fields, OutputKeys.properties, into: &written) { key in
         ![OutputKeys.name.name, OutputKeys.container.name].contains(key.name)
       }
@@ -241,17 +244,24 @@ extension ExaminedDocument {
             pointer: output.pointer.text,
             message: "its pictures are not those of the output '\(first.output.name)': all outputs have the same"))
       }
-      if !video.codec.definition.isIntraOnly, let spaced, let interval = spaced.edit.export.video?.keyframeInterval,
-        video.keyframeInterval != interval
+      if !video.codec.definition.isIntraOnly, let spaced, let other = spaced.edit.export.video,
+        (video.keyframeInterval, video.keyframeGrid) != (other.keyframeInterval, other.keyframeGrid)
       {
-        refuse(
-          "keyframeInterval", "\(video.keyframeInterval) frames", "\(interval) frames", of: spaced.output.name)
+        refuse("keyframeInterval", video.keyframeText, other.keyframeText, of: spaced.output.name)
       }
       if video.sceneCuts != common.sceneCuts {
         refuse("sceneCuts", "\(video.sceneCuts ?? true)", "\(common.sceneCuts ?? true)")
       }
     }
     return problems
+  }
+}
+
+extension VideoSettings {
+  /// What the outputs of an edit have in common of their keyframes.
+  fileprivate var keyframeText: String {
+    guard let grid = keyframeGrid else { return keyframeInterval == 1 ? "1 frame" : "not given" }
+    return grid.denominator == 1 ? "\(grid.numerator) frames" : "\(grid.numerator)/\(grid.denominator) frames"
   }
 }
 

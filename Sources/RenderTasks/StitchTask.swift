@@ -25,6 +25,8 @@ package struct StitchTask: Sendable, Hashable, Codable {
   package var outputs: [Output]
   package var segmentCount: Int
   package var hasAudio: Bool
+  /// The playlists of the outputs. Nil: there are none.
+  package var playlists: HLSPackage?
 
   package init(outputs: [Output], segmentCount: Int, hasAudio: Bool) {
     self.outputs = outputs
@@ -34,6 +36,12 @@ package struct StitchTask: Sendable, Hashable, Codable {
 
   /// The output that stands for all where one is shown: the first that has video, or else the first.
   package var main: Output { outputs.first { $0.file.video != nil } ?? outputs[0] }
+
+  /// The names of the files in the result, in their order. Nil: the result is one file.
+  package var fileNames: [String]? {
+    if let output = outputs.first, output.name == nil { return nil }
+    return outputs.compactMap(\.name) + (playlists?.files(after: outputs) ?? [])
+  }
 
   /// The artwork of the outputs whose containers can have it. All have the same. Nil: there is none.
   package var artwork: PlannedArtwork? { outputs.lazy.compactMap(\.file.artwork).first }
@@ -65,6 +73,8 @@ package struct StitchedFile: Sendable, Hashable, Codable {
   package var artwork: PlannedArtwork?
   /// How often an animated picture is played. Nil: for ever, or the container states nothing.
   package var plays: Int?
+  /// Of a fragmented file: where media segments begin after the first, in seconds, rising. Nil: it is not fragmented.
+  package var segments: [MediaTime]?
 
   package init(
     container: Container, video: StitchedVideo?, audio: StitchedAudio?, optimizeForNetworkUse: Bool,

@@ -24,6 +24,9 @@ package struct VideoTask: Sendable, Hashable, Codable {
   /// The metadata tracks that compositors are given, by name, as far as their values are within the segment, on the
   /// segment's clock. Nil: none.
   package var metadata: [MetadataTrack]?
+  /// The frames that are keyframes in all renditions that have a grid of keyframes, rising from 0 on. Nil: those of the
+  /// grid, counted from the segment's first frame.
+  package var keyframes: [Int]?
 
   package init(
     format: VideoTaskFormat, renditions: [VideoRendition], frameCount: Int, spans: [Span], overlays: [PlannedOverlay],

@@ -11,6 +11,8 @@ struct BoundaryChooser {
   let nominalFrames: Int
   /// No segment has fewer frames, unless the film has.
   let shortestFrames: Int
+  /// Where segments may start. Nil: anywhere.
+  var keyframes: KeyframeGrid?
 
   struct Choice {
     var frame: Int
@@ -74,7 +76,24 @@ struct BoundaryChooser {
           Candidate(frame: choice.frame, boundary: choice.boundary, hash: try hash(of: choice.frame, in: span)))
       }
     }
-    return candidates
+    return keyframes.map { Self.moved(candidates, to: $0) } ?? candidates
+  }
+
+  /// The candidates, each at the keyframe that is nearest to it; of those at the same one the preferred.
+  private static func moved(_ candidates: [Candidate], to grid: KeyframeGrid) -> [Candidate] {
+    var moved: [Candidate] = []
+    for candidate in candidates {
+      var candidate = candidate
+      let frame = grid.nearest(to: candidate.frame)
+      if frame != candidate.frame, candidate.boundary != .cut { candidate.boundary = .keyframe }
+      candidate.frame = frame
+      if let last = moved.last, last.frame == frame {
+        if candidate.isPreferred(to: last) { moved[moved.count - 1] = candidate }
+      } else {
+        moved.append(candidate)
+      }
+    }
+    return moved
   }
 
   private func places(inside span: TimelineSpan) throws(PlanError) -> [Choice] {

@@ -34,6 +34,7 @@ struct FilmOutputs {
 
   /// How the outputs' files are made.
   func stitch(_ segments: [Segment], sources: SourceLookup) throws(PlanError) -> StitchTask {
+    if let stem = edit.export.playlist { return try playlists(stem, segments, sources) }
     var made: [StitchTask.Output] = []
     for (name, output) in outputs {
       let rendition = output.rendition(of: edit.videoComposition.renderSize)
@@ -44,6 +45,75 @@ struct FilmOutputs {
           file: try file(of: output, rendition, segments, sources)))
     }
     return StitchTask(outputs: made, segmentCount: segments.count, hasAudio: audio != nil)
+  }
+
+  /// The files of a playlist: each rendition of pictures and of sound once, without the other.
+  private func playlists(
+    _ stem: String, _ segments: [Segment], _ sources: SourceLookup
+  ) throws(PlanError) -> StitchTask {
+    let (starts, duration) = try mapErrors(to: PlanError.time("the segments of the playlist")) {
+      () throws(TimeError) in
+      try (mediaSegments(), edit.exportedRange.duration)
+    }
+    let sounds = audio?.encoders.count ?? 0
+    var (made, variants): ([StitchTask.Output], [HLSPackage.Variant]) = ([], [])
+    var (videos, audios): ([Int: Int], [Int: Int]) = ([:], [:])
+    var subtitles: [StitchedText] = []
+    for (_, output) in outputs {
+      let rendition = output.rendition(of: edit.videoComposition.renderSize)
+      var whole = try file(of: output, rendition, segments, sources)
+      if rendition != nil, subtitles.isEmpty { subtitles = whole.texts ?? [] }
+      (whole.texts, whole.segments) = (nil, starts)
+      var variant = HLSPackage.Variant(video: nil, audio: nil)
+      if let number = rendition.flatMap(renditions.firstIndex) {
+        var pictures = whole
+        (pictures.audio, pictures.audioLabel) = (nil, nil)
+        if videos[number] == nil {
+          videos[number] = made.count
+          let name = HLSPackage.file(output.name.isEmpty ? "video" : output.name, of: stem)
+          made.append(StitchTask.Output(name: name, rendition: number, sound: nil, file: pictures))
+        }
+        variant.video = videos[number]
+      }
+      if let number = output.export.audio.flatMap({ audio?.encoders.firstIndex(of: $0) }) {
+        var sound = whole
+        (sound.video, sound.videoLabel) = (nil, nil)
+        if audios[number] == nil {
+          audios[number] = made.count
+          let name = HLSPackage.file(sounds > 1 ? "audio-\(number + 1)" : "audio", of: stem)
+          made.append(StitchTask.Output(name: name, rendition: nil, sound: number, file: sound))
+        }
+        variant.audio = audios[number]
+      }
+      if !variants.contains(variant) { variants.append(variant) }
+    }
+    var task = StitchTask(outputs: made, segmentCount: segments.count, hasAudio: audio != nil)
+    task.playlists = HLSPackage(
+      stem: stem, variants: variants, subtitles: subtitles, segments: starts, duration: duration)
+    return task
+  }
+
+  /// Where media segments begin after the first, in seconds: at the multiple of the interval of keyframes that is
+  /// nearest below six seconds, which Apple's specification for authors asks for.
+  private func mediaSegments() throws(TimeError) -> [MediaTime] {
+    let (duration, longest) = (try edit.exportedRange.duration, Rational(6))
+    guard let video = renditions.first else {
+      return try stride(from: 1, to: Int(clamping: (duration.exact / longest).ceiling), by: 1).map {
+        count throws(TimeError) in try MediaTime(longest * Rational(count))
+      }
+    }
+    let frameDuration = edit.videoComposition.frameDuration
+    let frames = try longest / frameDuration.exact
+    var interval = frames
+    if let grid = video.encoder.keyframeGrid {
+      let own = try Rational(Int128(grid.numerator), Int128(grid.denominator))
+      interval = try own * Rational(max(1, (frames / own).floor))
+    }
+    // A frame that lasts longer is a segment by itself.
+    let count = try edit.frameCount
+    let starts =
+      KeyframeGrid(interval: interval).map { $0.keyframes(in: 1..<max(1, count)) } ?? Array(1..<max(1, count))
+    return try starts.map { frame throws(TimeError) in try frameDuration * Rational(frame) }
   }
 
   private func file(

@@ -116,7 +116,9 @@ package enum RenderPlanner {
     let chooser = BoundaryChooser(
       timeline: timeline, sources: lookup,
       titles: try TitleIndex(edit.videoComposition.overlays, grid: grid, nominalFrames: nominalFrames),
-      nominalFrames: nominalFrames, shortestFrames: shortestFrames)
+      nominalFrames: nominalFrames, shortestFrames: shortestFrames,
+      // All outputs have the same, but for those whose frames are all keyframes.
+      keyframes: renditions.lazy.compactMap(\.encoder.keyframeGrid).first)
     let choices = try chooser.boundaries()
     let ends = choices.dropFirst().map(\.frame) + [frameCount]
     let builder = try SegmentBuilder(
@@ -126,7 +128,8 @@ package enum RenderPlanner {
     for (index, (choice, end)) in zip(choices, ends).enumerated() {
       let span = timeline.spans[cumulative.span(of: choice.frame)]
       let runUp = try costs.runUp(to: choice.frame, in: span, grid: grid)
-      let task = try builder.task(index)
+      var task = try builder.task(index)
+      task.keyframes = chooser.keyframes.flatMap { $0.keyframes(within: choice.frame..<end) }
       segments.append(
         Segment(
           frames: choice.frame..<end,
@@ -134,6 +137,14 @@ package enum RenderPlanner {
           memory: MemoryModel.memory(of: task), boundary: choice.boundary, task: task))
     }
     return segments
+  }
+}
+
+extension KeyframeGrid {
+  /// The keyframes of a segment, counted from its first frame. Nil: they are those of a film that starts there.
+  fileprivate func keyframes(within segment: Range<Int>) -> [Int]? {
+    let own = keyframes(in: segment).map { $0 - segment.lowerBound }
+    return own == keyframes(in: 0..<segment.count) ? nil : own
   }
 }
 
@@ -224,10 +235,12 @@ package enum Boundary: Sendable, Hashable, Codable {
   case start
   /// A multiple of the nominal length in the time of the source, or of a clip that does not move.
   case nominalLength
-  /// A clip or a transition starts or ends here.
+  /// A clip or a transition starts or ends here, or, in a film with fixed keyframes, near here.
   case cut
   /// A source has a keyframe here, so that no frames are decoded that are not shown.
   case sourceKeyframe(asset: AssetID)
+  /// The nearest of the film's fixed keyframes to one of the other places.
+  case keyframe
 }
 
 /// An asset as planning needs it.

@@ -230,7 +230,7 @@ struct OutputView: Encodable, Sendable {
   init(_ output: OutputReport, folder: String? = nil, _ files: [ContentPackage.File] = []) {
     (file, container, video, audio) = (output.file, output.container, output.video, output.audio)
     guard let written = files.first(where: { $0.name == output.file }) else { return }
-    path = folder.map { "\($0)/\(output.file)" }
+    path = folder.map { "\(FilmDestination.folder(of: $0))/\(output.file)" }
     (digest, bytes) = (written.content.digest.hex, written.content.size)
   }
 }

@@ -18,13 +18,23 @@ package enum FilmInspection {
   package static func check(
     _ task: StitchTask, film: any ByteSource, liveness: Liveness? = nil
   ) throws(StitchError) {
-    for (output, source) in try files(of: task, in: film) {
+    let files = try files(of: task, in: film)
+    for (output, source) in zip(task.outputs, files) {
       do throws(StitchError) {
         try check(output.file, source, liveness)
       } catch {
         guard let name = output.name else { throw error }
         throw StitchError(error.code, "\(name): \(error.message)")
       }
+    }
+    guard let package = task.playlists else { return }
+    let movies = Array(files.prefix(task.outputs.count))
+    let expected = try PlaylistFiles(package, of: task, movies: movies).files
+    for ((name, bytes), source) in zip(expected, files.dropFirst(movies.count)) {
+      let found = try mapErrors(to: reading) { () throws(MediaError) in
+        try source.bytes(count: Int(min(source.byteCount, Int64(bytes.count + 1))))
+      }
+      if found != bytes { throw StitchError(.output, "\(name) is not that of the files which it names") }
     }
   }
 
@@ -47,18 +57,16 @@ package enum FilmInspection {
     }
   }
 
-  /// The outputs with their files.
+  /// The files of the outputs, and then those of the playlists.
   private static func files(
     of task: StitchTask, in film: any ByteSource
-  ) throws(StitchError) -> [(StitchTask.Output, any ByteSource)] {
-    if let output = task.outputs.first, output.name == nil { return [(output, film)] }
+  ) throws(StitchError) -> [any ByteSource] {
+    guard let names = task.fileNames else { return [film] }
     let package = try mapErrors(to: reading) { () throws(MediaError) in try ContentPackage.read(film, name: name) }
-    guard package.files.map(\.name) == task.outputs.map(\.name) else {
-      throw StitchError(
-        .output,
-        "it has the files \(list(package.files.map(\.name))), and not \(list(task.outputs.compactMap(\.name)))")
+    guard package.files.map(\.name) == names else {
+      throw StitchError(.output, "it has the files \(list(package.files.map(\.name))), and not \(list(names))")
     }
-    return zip(task.outputs, package.files).map { ($0, PartByteSource(film, $1)) }
+    return package.files.map { PartByteSource(film, $0) }
   }
 
   private static func reading(_ error: MediaError) -> StitchError {
@@ -164,7 +172,8 @@ package enum FilmInspection {
     // The last packet has at least one sample that is heard. MXF ends the sound with the pictures.
     let end = Double(audio.sampleCount) / Double(settings.sampleRate)
     let slack = 2 * track.tick + 1 / Double(settings.sampleRate)
-    if let found = track.end, container != .mxf, found < end - slack {
+    // libavformat does not report how long the last packet of a fragmented file is; its playlist states it.
+    if let found = track.end, container != .mxf, !container.isPlaylist, found < end - slack {
       differences.append("has packets up to \(found) s, and not up to \(end) s")
     }
     return differences

@@ -46,13 +46,18 @@ enum OutputCheck {
     writtenTo descriptor: Int32, _ range: Range<Int64>, container: Container, tracks: [Track], textCount: Int,
     liveness: Liveness?
   ) throws(StitchError) {
+    try check(
+      PartByteSource(source(ofWritten: descriptor), range), container: container, tracks: tracks,
+      textCount: textCount, liveness: liveness)
+  }
+
+  /// The bytes of a file that is being written.
+  static func source(ofWritten descriptor: Int32) throws(StitchError) -> FileByteSource {
     let copy = dup(descriptor)
     guard copy >= 0 else {
       throw StitchError(.infrastructure, "the output cannot be read: \(SystemError(errno, "dup"))")
     }
-    try check(
-      PartByteSource(FileByteSource(descriptor: copy), range), container: container, tracks: tracks,
-      textCount: textCount, liveness: liveness)
+    return FileByteSource(descriptor: copy)
   }
 
   /// - Parameters:

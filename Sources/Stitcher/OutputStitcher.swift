@@ -65,16 +65,19 @@ package enum OutputStitcher {
     }
     var output = try OutputFile(
       file, tracks: tracks, texts: texts.tracks, artwork: artwork, descriptor: descriptor, start: start, liveness)
+    var fragments = try Fragments(file)
     let order = Interleaving(
       frameDuration: file.video?.format.frameDuration ?? .zero, sampleRate: file.audio?.encoder.sampleRate ?? 1)
     while video?.next != nil || audio?.next != nil {
       let (frame, samples) = (video?.next, audio?.next)
       if let frame, samples.map({ order.putsVideoFirst(frame: frame.dts, sample: $0.pts) }) ?? true {
         try texts.write(through: order.milliseconds(frame: frame.dts), to: output.muxer)
+        if fragments?.begins(withFrame: frame) == true { try output.beginFragment() }
         try output.write(frame, track: 0, progress: progress)
         try video?.advance()
       } else if let samples {
         try texts.write(through: order.milliseconds(sample: samples.pts), to: output.muxer)
+        if fragments?.begins(withSample: samples.pts) == true { try output.beginFragment() }
         try output.write(samples, track: tracks.count - 1, discarded: audio?.discarded ?? 0, progress: progress)
         try audio?.advance()
       }
@@ -237,6 +240,10 @@ private struct OutputFile {
       reported = muxer.byteCount
       progress(reported)
     }
+  }
+
+  func beginFragment() throws(StitchError) {
+    try mapErrors(to: StitchError.writing) { () throws(MediaError) in try muxer.beginFragment() }
   }
 
   func finish(progress: (Int64) -> Void) throws(StitchError) {

@@ -45,6 +45,19 @@ extension OutputStitcher {
         !shown.tracks.contains { $0.digest == track.digest && $0.track == track.track }
       }
     }
+    if let package = task.playlists {
+      let movies = try files.map { file throws(StitchError) in
+        PartByteSource(try OutputCheck.source(ofWritten: descriptor), file.range)
+      }
+      for (name, bytes) in try PlaylistFiles(package, of: task, movies: movies).files {
+        try mapErrors(to: StitchError.writing) { () throws(MediaError) in
+          try ContentPackage.append(bytes, descriptor, at: position)
+        }
+        files.append((name, position..<(position + Int64(bytes.count))))
+        position += Int64(bytes.count)
+        liveness?.advance()
+      }
+    }
     if !files.isEmpty {
       try mapErrors(to: StitchError.writing) { () throws(MediaError) in
         try ContentPackage.complete(descriptor, files)

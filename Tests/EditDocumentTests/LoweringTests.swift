@@ -358,12 +358,34 @@ func stacks(_ edit: Edit) -> [String] {
         """)
     let given = try lowered(text).export
     #expect(given.video?.rateControl == .averageBitRate(4_000_000) && given.video?.keyframeInterval == 15)
+    #expect(given.video?.keyframeGrid == KeyframeGrid(interval: Rational(15)) && given.video?.sceneCuts == false)
+    #expect(plain.video?.keyframeGrid == nil && plain.video?.sceneCuts == nil)
     #expect(given.video?.preset == "fast" && given.video?.profile == "main" && given.metadata == ["title": "T"])
     // It is given explicitly, so it is there although the film is silent.
     #expect(given.audio == AudioSettings(codec: .flac, bitRate: nil, sampleRate: 96000, channels: 6, bitDepth: 24))
     #expect(!given.optimizeForNetworkUse)
     let overridden = try lowered(text, output: "/elsewhere/b.mov".replacing("mov", with: "mp4")).export
     #expect(overridden.container == .mp4)
+  }
+
+  @Test(arguments: [
+    (#""2""#, 60, "60000/1001"), (#""119/60""#, 60, "8500/143"), ("48", 48, "48"), (#""1/40""#, 1, nil),
+    ("1", 1, nil),
+  ])
+  func `an interval of keyframes that is given fixes them, unless every frame is one`(
+    interval: String, longest: Int, frames: String?
+  ) throws {
+    let tracks = videoTracks(#"{"asset": "mute", "use": "0..2"}"#)
+    for (cuts, expected) in [("", frames == nil ? nil : false), (#", "sceneCuts": true"#, nil)] as [(String, Bool?)] {
+      let video = try lowered(
+        documentText(
+          tracks: tracks, #""videoComposition": {"frameDuration": "1001/30000"}"#,
+          export: "{ \"to\": \"a.mp4\", \"video\": { \"keyframeInterval\": \(interval)\(cuts) } }")
+      ).export.video
+      #expect(video?.keyframeInterval == longest && video?.sceneCuts == expected)
+      let grid = video?.keyframeGrid
+      #expect(grid.map { $0.denominator == 1 ? "\($0.numerator)" : "\($0.numerator)/\($0.denominator)" } == frames)
+    }
   }
 
   @Test func `video and audio are left out if there are none or they are false`() throws {

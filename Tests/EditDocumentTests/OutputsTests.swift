@@ -198,6 +198,10 @@ private let high = #"{"name": "high", "container": "mp4"}"#
     Wrong(
       outputs(#"\#(high), {"name": "b", "container": "mp4", "video": {"keyframeInterval": 10}}"#),
       "/export/outputs/1/video/keyframeInterval", "10 frames here", "'high'", "'video' of 'export'"),
+    // Without an interval keyframes are elsewhere.
+    Wrong(
+      outputs(#"\#(high), {"name": "b", "container": "mp4", "video": {"keyframeInterval": 50}}"#),
+      "/export/outputs/1/video/keyframeInterval", "50 frames here and not given", "'high'"),
     Wrong(
       outputs(#"\#(high), {"name": "b", "container": "mp4", "video": {"pixelFormat": "yuv420p10", "codec": "hevc"}}"#),
       "/export/outputs/1/video/pixelFormat", "yuv420p10 here and yuv420p"),

@@ -174,4 +174,49 @@ struct EditReuseTests {
     let all = counts.values.reduce((0, 0)) { ($0.0 + $1.untouched, $0.1 + $1.reused) }
     #expect(Double(all.1) >= 0.9 * Double(all.0))
   }
+
+  /// With fixed keyframes a group of pictures is between two multiples of the interval, so one that shows anything else
+  /// than a group before the edit cannot be there already. What moves by another time than whole intervals is encoded
+  /// again, so the edits of the second kind move by these.
+  @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+  func `the same holds with fixed keyframes for the groups of pictures that an edit leaves untouched`(
+    isWhole: Bool
+  ) throws {
+    let interval = 30
+    var random = SeededRandom(seed: 10)
+    let assets = try described()
+    func fixed(_ edit: Edit) throws -> Edit {
+      var edit = edit
+      edit.export.video?.keyframeInterval = interval
+      edit.export.video?.keyframeGrid = KeyframeGrid(interval: Rational(interval))
+      return edit
+    }
+    func groups(_ film: Film) throws -> [[Picture]] {
+      let all = try pictures(film, assets)
+      return stride(from: 0, to: all.count, by: interval).map { Array(all[$0..<min($0 + interval, all.count)]) }
+    }
+    var counts = (untouched: 0, reused: 0)
+    for number in 0..<10 {
+      let film = Self.film(number, &random)
+      let known = Set(try segments(fixed(film.edit()), assets).map(\.task))
+      let before = Set(try groups(film))
+      for edit in 0..<20 {
+        var changed = Self.changed(film, by: Change.allCases[edit % Change.allCases.count], &random)
+        if isWhole {
+          func length(_ film: Film) -> Int { film.lead + film.shots.reduce(0) { $0 + $1.count } }
+          let index = Int.random(in: changed.shots.indices, using: &random)
+          let difference = (length(film) - length(changed)) % interval
+          changed.shots[index].count += difference < 0 ? difference + interval : difference
+        }
+        let isUntouched = try groups(changed).map { before.contains($0) }
+        for segment in try segments(fixed(changed.edit()), assets) {
+          let untouched = segment.frames.count { isUntouched[$0 / interval] }
+          counts.untouched += untouched
+          if known.contains(segment.task) { counts.reused += untouched }
+        }
+      }
+    }
+    #expect(counts.untouched > 100_000)
+    #expect(Double(counts.reused) >= 0.9 * Double(counts.untouched), "\(counts)")
+  }
 }

@@ -176,8 +176,8 @@ extension Container {
 
     var testDescription: String { "\(container): \(video.map { "\($0)" } ?? "no video"), \(audio)" }
 
-    /// Every codec in each container that can store it.
-    static let all = Container.allCases.flatMap { container in
+    /// Every codec in each container that can store it, but for playlists, whose files have one track each.
+    static let all = Container.allCases.filter { !$0.isPlaylist }.flatMap { container in
       let (videos, audios) = (container.videoCodecs, container.audioCodecs)
       return audios.map { Cell(container: container, video: videos.first, audio: $0) }
         + videos.dropFirst().map { Cell(container: container, video: $0, audio: audios[0]) }

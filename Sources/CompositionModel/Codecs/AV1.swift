@@ -1,7 +1,7 @@
 /// AV1, encoded by SVT-AV1.
 struct AV1: VideoCodecDefinition {
   let name = "av1"
-  let containers = [Container.mp4, .mkv, .webm]
+  let containers = [Container.mp4, .mkv, .webm, .m3u8]
   let pixelFormats = [PixelFormat.yuv420p, .yuv420p10]
   /// SVT-AV1's constant rate factor. Lower is better and larger.
   let qualities: ClosedRange<Double>? = 1...63
@@ -51,7 +51,9 @@ struct AV1: VideoCodecDefinition {
       isAlone: true, options: [("preset", settings.preset ?? "8")])
     if case .quality(let factor) = settings.rateControl { setup.options.append(("crf", "\(Int(factor))")) }
     // The bytes do not depend on the number of threads, but memory does.
-    setup.options.append(("svtav1-params", "lp=2"))
+    // Keyframes that it is asked for need the other parameter.
+    let parameters = settings.keyframeGrid == nil ? "lp=2" : "lp=2:enable-force-key-frames=1"
+    setup.options.append(("svtav1-params", parameters))
     return setup
   }
 }

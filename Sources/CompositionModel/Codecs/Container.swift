@@ -1,6 +1,8 @@
 /// The format of the output file. The raw value is the extension of the output's path.
 public enum Container: String, Sendable, Hashable, Codable, CaseIterable {
   case mp4, mov, m4v, mkv, webm, mxf, m4a, wav, flac, mp3, ogg, gif, apng, webp
+  /// Playlists of HTTP Live Streaming, and the fragmented MP4 that they name: a file for each track.
+  case m3u8
 
   /// The codecs whose definitions list the container. The first is that of a document that names none.
   package var videoCodecs: [VideoCodec] { VideoCodec.allCases.filter { $0.definition.containers.contains(self) } }
@@ -58,10 +60,13 @@ extension Container {
     switch self {
     case .mp4, .mov, .m4v, .m4a: indexFirst
     case .mkv, .webm, .wav, .flac, .mp3, .ogg: true
-    case .mxf: false
+    case .mxf, .m3u8: false
     case .gif, .apng, .webp: true
     }
   }
+
+  /// Whether a film is several files.
+  package var isPlaylist: Bool { self == .m3u8 }
 }
 
 extension Container {
@@ -98,7 +103,7 @@ extension Container {
   package var hasEditLists: Bool {
     switch self {
     case .mp4, .mov, .m4v, .m4a: true
-    case .mkv, .webm, .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp: false
+    case .mkv, .webm, .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp, .m3u8: false
     }
   }
 }

@@ -34,6 +34,8 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var cleanAperture: PixelRect?
   /// How often an animated picture is played. Nil: for ever, or the container states nothing.
   public var plays: Int?
+  /// The name of the film's playlist without extension, with which the names of its files begin. Nil: it has none.
+  public var playlist: String?
 
   public init(
     path: String?, container: Container, video: VideoSettings?, audio: AudioSettings?,
@@ -83,8 +85,11 @@ public struct VideoSettings: Sendable, Hashable, Codable {
   public var level: String?
   /// The most bits that a player takes. Nil: there is no limit.
   public var rateLimit: RateLimit?
-  /// False: keyframes are `keyframeInterval` frames apart and nowhere else. Nil: they are also where the picture
-  /// changes.
+  /// Where keyframes are in any case. Nil: nowhere but at the starts of segments; from there on `keyframeInterval`
+  /// decides alone.
+  public var keyframeGrid: KeyframeGrid?
+  /// False: keyframes are at the grid, or `keyframeInterval` frames apart, and nowhere else. Nil: they are also where
+  /// the picture changes.
   public var sceneCuts: Bool?
   /// The shape of the stored pixels. Nil: they are square.
   public var pixelAspect: AspectRatio?

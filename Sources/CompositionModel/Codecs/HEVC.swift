@@ -1,7 +1,7 @@
 /// HEVC (H.265), encoded by x265.
 struct HEVC: LeveledVideoCodecDefinition {
   let name = "hevc"
-  let containers = [Container.mp4, .mov, .m4v, .mkv]
+  let containers = [Container.mp4, .mov, .m4v, .mkv, .m3u8]
   let pixelFormats = PixelFormat.allCases
   /// x265's constant rate factor. Lower is better and larger.
   let qualities: ClosedRange<Double>? = 0...51
@@ -146,6 +146,8 @@ struct HEVC: LeveledVideoCodecDefinition {
     if let display = settings.hdr?.display { parameters += ":master-display=\(display.encoderParameter)" }
     if let light = settings.hdr?.light { parameters += ":max-cll=\(light.maximum),\(light.maximumAverage)" }
     setup.options.append(("x265-params", parameters + more))
+    // Without it, x265 codes a frame that is to be a keyframe without references, and lets later ones refer beyond it.
+    if settings.keyframeGrid != nil { setup.options.append(("forced-idr", "1")) }
     return setup
   }
 

@@ -10,6 +10,8 @@ struct VP9: VideoCodecDefinition {
   let profiles: [String] = []
 
   private static let defaultQuality = 32.0
+  /// More frames than a segment has.
+  private static let endlessInterval = 1 << 30
 
   /// libvpx's `cpu-used`, and the work to encode a pixel: rounded from timings in one thread at 720p.
   private static let presetTable: [(name: String, cost: Double)] = [
@@ -51,6 +53,8 @@ struct VP9: VideoCodecDefinition {
     if case .quality(let level) = settings.rateControl { setup.options.append(("crf", "\(Int(level))")) }
     // Rows side by side would make the bytes depend on the number of threads.
     setup.options += [("row-mt", "0"), ("lag-in-frames", "25"), ("auto-alt-ref", "1")]
+    // A keyframe that libvpx is asked for does not begin another interval, so none of its own may end in between.
+    if settings.keyframeGrid != nil { setup.keyframeInterval = Self.endlessInterval }
     // With the same least and greatest interval libvpx looks for no changes of the picture.
     if settings.sceneCuts == false { setup.options.append(("keyint_min", "\(setup.keyframeInterval)")) }
     return setup

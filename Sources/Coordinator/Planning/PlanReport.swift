@@ -62,6 +62,7 @@ extension Boundary {
     case .nominalLength: "the segment has its length"
     case .cut: "a cut or transition"
     case .sourceKeyframe(let asset): "a keyframe of \(asset)"
+    case .keyframe: "a keyframe of the film"
     }
   }
 }

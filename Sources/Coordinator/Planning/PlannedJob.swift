@@ -45,8 +45,7 @@ struct PlannedJob: Sendable {
       tasks = [try maker.copy(copy)]
       return
     }
-    let named = plan.stitch.outputs.compactMap(OutputReport.init)
-    outputs = named.isEmpty ? nil : named
+    outputs = OutputReport.list(of: plan.stitch)
     audio = try maker.audio(plan)
     tasks = try maker.measures(plan)
     let measurements = try tasks.map { try $0.cached.flatMap(measurement) }

@@ -7,11 +7,18 @@ import RenderTasks
 import SystemSupport
 
 extension OutputReport {
+  /// The files of several outputs, with their playlists. Nil: there is one output, without a name.
+  static func list(of task: StitchTask) -> [OutputReport]? {
+    guard let names = task.fileNames else { return nil }
+    let outputs = task.outputs.compactMap(OutputReport.init)
+    return outputs + names.dropFirst(outputs.count).map { OutputReport(file: $0) }
+  }
+
   /// Nil: it is the only output of its document, and has no name.
   init?(_ output: StitchTask.Output) {
     guard let name = output.name else { return nil }
     self.init(file: name)
-    container = output.file.container.rawValue
+    container = (output.file.segments == nil ? output.file.container : .mp4).rawValue
     video = output.file.video.map { video in
       var quality: Double?
       if case .quality(let number) = video.encoder.rateControl { quality = number }

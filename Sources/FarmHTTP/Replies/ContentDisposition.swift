@@ -20,7 +20,7 @@ enum FetchedFile {
       "mp4": "video/mp4", "m4v": "video/x-m4v", "mov": "video/quicktime", "mkv": "video/x-matroska",
       "webm": "video/webm", "mxf": "application/mxf", "m4a": "audio/mp4", "wav": "audio/wav", "flac": "audio/flac",
       "mp3": "audio/mpeg", "ogg": "audio/ogg", "png": "image/png", "jpg": "image/jpeg", "webp": "image/webp",
-      "gif": "image/gif", "apng": "image/apng",
+      "gif": "image/gif", "apng": "image/apng", "m3u8": "application/vnd.apple.mpegurl",
     ]
     return parts.count > 1
       ? types[parts[parts.count - 1].lowercased()] ?? "application/octet-stream"

@@ -52,6 +52,10 @@ package struct LocalVerification: Sendable {
   /// rendered.
   package func run(_ report: @escaping @Sendable (Step) -> Void) async throws -> FilmVerification {
     let start = ContinuousClock.now
+    guard !edit.document.hasPlaylist else {
+      throw CommandFailure(
+        .document, "the film is a playlist, which is not verified: verify the same document in a container such as mp4")
+    }
     let films = try await BlockingWork.run { try paths.map { path throws(CommandFailure) in try VerifiedFile(path) } }
     let worker = try LocalWorker.find(worker)
     let place = try await BlockingWork.run { try VerificationFolder(in: folder) }

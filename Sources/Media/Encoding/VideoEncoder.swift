@@ -19,21 +19,27 @@ package final class VideoEncoder {
   private var frameCount: Int64 = 0
   private var packetCount: Int64 = 0
   private var last: Frame?
+  /// Where the settings fix keyframes. Nil: nowhere.
+  private let keyframes: FixedKeyframes?
   private var isFinished = false
   /// What is still to be sent after the last frame, and what is sent at all.
   private var framesAfterEnd: (left: Int, all: Int)
 
   /// - Parameters:
+  ///   - keyframes: The frames that are keyframes if the settings have a grid. Nil: those of the grid, counted from the
+  ///     first frame.
   ///   - limit: What the encoder is held to, with a buffer that is full at first. Nil: there is no limit.
   ///   - isMeasuring: whether the encoder is the codec's fast one, whose packets are counted and not kept.
   /// - Throws: `.unsupported` if the settings contradict one another (profile and pixel format, an odd size in 4:2:0).
   package init(
-    _ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, limit: RateLimit? = nil,
+    _ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, keyframes: [Int]? = nil,
+    limit: RateLimit? = nil,
     isMeasuring: Bool = false
   ) throws(MediaError) {
     let codec = settings.codec.definition
     let pixelAspect = settings.pixelAspect ?? .square
     self.size = size
+    self.keyframes = settings.keyframeGrid.map { FixedKeyframes(grid: $0, listed: keyframes.map { Set($0) }) }
     format = FrameFormat(settings.pixelFormat)
     try size.check("the \(codec.name) encoder")
     let setup = isMeasuring ? codec.measuringSetup(settings, size: size) : codec.encoderSetup(settings, size: size)
@@ -118,6 +124,7 @@ package final class VideoEncoder {
     let sent = if let pictures { try pictures.picture(of: frame, pts: pts) } else { try frame.reference() }
     sent.forgetOrigin()
     sent.pts = pts
+    if keyframes?.contains(frame: pts) == true { sent.pointer.pointee.pict_type = AV_PICTURE_TYPE_I }
     try encoder.send(sent)
     frameCount += 1
     if framesAfterEnd.all > 0 { last = sent }
@@ -159,10 +166,23 @@ package final class VideoEncoder {
     let sent = try last.reference()
     sent.pts = last.pts + Int64(framesAfterEnd.all - framesAfterEnd.left + 1)
     // No frame before the keyframe refers to what follows it.
-    if framesAfterEnd.left == framesAfterEnd.all { sent.pointer.pointee.pict_type = AV_PICTURE_TYPE_I }
+    sent.pointer.pointee.pict_type =
+      framesAfterEnd.left == framesAfterEnd.all ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE
     framesAfterEnd.left -= 1
     try encoder.send(sent)
     return true
+  }
+}
+
+/// The frames that an encoder is told to make keyframes.
+private struct FixedKeyframes {
+  let grid: KeyframeGrid
+  /// Nil: those of the grid.
+  let listed: Set<Int>?
+
+  func contains(frame pts: Int64) -> Bool {
+    guard let frame = Int(exactly: pts), frame >= 0 else { return false }
+    return listed?.contains(frame) ?? (grid.nearest(to: frame) == frame)
   }
 }
 

@@ -18,6 +18,8 @@ final class MuxerFile {
   /// The size of the complete file, in bytes, with the artwork that is added last. Nil if there is none.
   private var size: Int64?
   private var isFinished = false
+  /// Of a fragmented file, whether its head was written.
+  private var hasHead = false
 
   /// - Parameters:
   ///   - descriptor: A descriptor of an empty file, which can be read if it is a movie. The caller closes it.
@@ -68,7 +70,7 @@ final class MuxerFile {
   var isQuickTime: Bool { container == .mov }
 
   /// Whether it is of the family of ISO/IEC 14496-12.
-  var isMovie: Bool { [.mp4, .mov, .m4v, .m4a].contains(container) }
+  var isMovie: Bool { [.mp4, .mov, .m4v, .m4a, .m3u8].contains(container) }
 
   func newStream() throws(MediaError) -> UnsafeMutablePointer<AVStream> {
     try allocated(avformat_new_stream(context, nil), "opening the output")
@@ -107,6 +109,17 @@ final class MuxerFile {
     try io.rethrow()
     try check(result, "writing", name)
     liveness?.advance()
+  }
+
+  /// Ends a fragment of a fragmented file.
+  func endFragment() throws(MediaError) {
+    // The first time only the head is written, which has waited for the first packets of the tracks.
+    for _ in 0..<(hasHead ? 1 : 2) {
+      let result = av_write_frame(context, nil)
+      try io.rethrow()
+      try check(result, "writing a fragment of", name)
+    }
+    hasHead = true
   }
 
   func lack(ofTrack index: Int) -> MediaError {
@@ -151,7 +164,7 @@ extension Container {
   /// libavformat's name of the muxer.
   var formatName: String {
     switch self {
-    case .mp4, .m4v: "mp4"
+    case .mp4, .m4v, .m3u8: "mp4"
     case .mov: "mov"
     case .m4a: "ipod"
     case .mkv: "matroska"

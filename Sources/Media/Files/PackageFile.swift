@@ -131,6 +131,13 @@ extension ContentPackage {
     }
   }
 
+  /// Writes a file of a package behind those before it.
+  package static func append(_ bytes: [UInt8], _ descriptor: Int32, at offset: Int64) throws(MediaError) {
+    try bytes.withUnsafeBufferPointer { bytes throws(MediaError) in
+      try PackageParts.write(UnsafeRawBufferPointer(bytes), descriptor, at: offset)
+    }
+  }
+
   private static func content(_ descriptor: Int32, _ range: Range<Int64>) throws(MediaError) -> Content {
     var hasher = SHA256Hasher()
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)

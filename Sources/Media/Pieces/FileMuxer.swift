@@ -122,6 +122,9 @@ package final class FileMuxer: CaptionMuxer {
     try file.write(written, stream: 0, timebase: AVRational(num: Int32(clamping: tick.value), den: tick.timescale))
   }
 
+  /// Begins another fragment of a file of a playlist with the next packet, of which there is one before.
+  package func beginFragment() throws(MediaError) { try file.endFragment() }
+
   package func write(_ caption: EncodedCaption, text track: Int) throws(MediaError) {
     guard texts.indices.contains(track) else { throw file.lack(ofTrack: tracks.count + track) }
     try file.write(caption, stream: tracks.count + track)
@@ -197,14 +200,19 @@ private struct IndexLayout {
       return [("loop", "\(loops)")] + (try lastDelay().map { [("final_delay", "\($0)")] } ?? [])
     case .apng: return [("plays", "\(plays ?? 0)")]
     case .webp: return [("loop", "\(plays ?? 0)")]
-    case .mp4, .mov, .m4v, .m4a:
-      var options = [
-        (key: "movie_timescale", value: "\(MuxerFile.movieTimescale(tracks.map(\.header.timebase.timescale)))")
-      ]
-      if let timescale = videoTimescale { options.append(("video_track_timescale", "\(timescale)")) }
-      if indexFirst { options.append(("moov_size", "\(moovBound)")) }
-      return options
+    // As CMAF has it, where the edit list places the track: fragments are ended by the caller.
+    case .m3u8:
+      return movieOptions + [("movflags", "+cmaf+delay_moov+frag_custom+skip_trailer"), ("use_editlist", "1")]
+    case .mp4, .mov, .m4v, .m4a: return movieOptions + (indexFirst ? [("moov_size", "\(moovBound)")] : [])
     }
+  }
+
+  private var movieOptions: [(key: String, value: String)] {
+    var options = [
+      (key: "movie_timescale", value: "\(MuxerFile.movieTimescale(tracks.map(\.header.timebase.timescale)))")
+    ]
+    if let timescale = videoTimescale { options.append(("video_track_timescale", "\(timescale)")) }
+    return options
   }
 
   /// The frame duration's timescale, doubled until it is fine enough for players that round to it.

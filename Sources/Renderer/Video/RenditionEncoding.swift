@@ -10,6 +10,7 @@ final class RenditionEncoding {
   private var rendition: VideoRendition
   private let frameCount: Int
   private let frameDuration: MediaTime
+  private let keyframes: [Int]?
   private let place: PackagedPiece
   private let liveness: Liveness?
   private var search: BitShareSearch?
@@ -33,7 +34,7 @@ final class RenditionEncoding {
     self.rendition = rendition
     self.place = place
     self.liveness = liveness
-    (frameCount, frameDuration) = (task.frameCount, task.format.frameDuration)
+    (frameCount, frameDuration, keyframes) = (task.frameCount, task.format.frameDuration, task.keyframes)
     search = try rendition.shareSearch(frameCount: frameCount)
   }
 
@@ -53,7 +54,8 @@ final class RenditionEncoding {
     let held = rendition.encoder.rateLimit?.ofSegment(
       duration: frameSeconds * Double(frameCount), share: Self.limitShares[limit])
     let made = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
-      try VideoEncoder(rendition.encoder, size: size, frameDuration: frameDuration, limit: held)
+      try VideoEncoder(
+        rendition.encoder, size: size, frameDuration: frameDuration, keyframes: keyframes, limit: held)
     }
     writer = try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
       try place.writer(made.header)

@@ -66,7 +66,8 @@ private final class FrameCounter {
     var settings = rendition.encoder
     settings.rateControl = .quality(factor)
     encoder = try VideoEncoder(
-      settings, size: rendition.size, frameDuration: task.format.frameDuration, isMeasuring: true)
+      settings, size: rendition.size, frameDuration: task.format.frameDuration, keyframes: task.keyframes,
+      isMeasuring: true)
     frameBits = Array(repeating: 0, count: task.frameCount)
     self.liveness = liveness
   }

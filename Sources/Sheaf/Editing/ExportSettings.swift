@@ -29,9 +29,10 @@ public struct ExportSettings: Sendable, Hashable {
     public var maxBitRate: Int?
     /// Seconds of `maxBitRate` that the buffer holds. Only with `maxBitRate`.
     public var bufferDuration: MediaTime?
-    /// The most frames from one keyframe to the next.
+    /// In frames: keyframes are at the multiples of it from the film's start. Nil: they are two seconds apart at most.
     public var keyframeInterval: Int?
-    /// Whether a keyframe is also where the picture changes. Nil: it is.
+    /// Whether a keyframe is also where the picture changes. Nil: it is, unless there is an interval of keyframes or
+    /// several outputs.
     public var sceneCuts: Bool?
     public var pixelFormat: PixelFormat?
     /// By how many degrees clockwise players turn the pictures: 0, 90, 180 or 270.

@@ -86,7 +86,8 @@ extension ExportSettings.Video {
   fileprivate func completed(by found: VideoSettings) -> Self {
     var video = self
     (video.codec, video.preset) = (found.codec, found.preset)
-    (video.keyframeInterval, video.pixelFormat) = (found.keyframeInterval, found.pixelFormat)
+    // One that is given fixes the keyframes, which no preset does.
+    video.pixelFormat = found.pixelFormat
     switch found.rateControl {
     case .quality(let value): video.quality = value
     case .averageBitRate(let value): video.bitRate = value

@@ -133,6 +133,9 @@ extension Container {
     guard let container = Container(rawValue: ending) else {
       throw SheafError(.misuse, "'\(name)' has no extension of a container")
     }
+    guard !container.isPlaylist else {
+      throw SheafError(.misuse, "'\(name)' is a playlist, which an export makes and an asset writer does not")
+    }
     return container
   }
 }
