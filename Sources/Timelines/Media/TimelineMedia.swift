@@ -1,4 +1,4 @@
-package import CompositionModel
+import CompositionModel
 
 /// What is known of a timeline's media: where the files are, and what is in them.
 package struct TimelineMedia: Sendable {
