@@ -96,7 +96,7 @@ struct GuideTests {
     "picture-in-picture": ["inset.mp4": 180, "inset.png": nil],
     "rows": Dictionary(uniqueKeysWithValues: (1...20).map { ("thanks/Person \($0).mp4", 50) }),
     "slideshow": ["slideshow.mp4": 200, "photos.mp4": 263], "sound": ["voice.mp4": 150],
-    "speed": ["jump.mp4": 0], "sprite": ["thumbnails.jpg": nil, "thumbnails.vtt": nil],
+    "speed": ["jump.mp4": 300], "sprite": ["thumbnails.jpg": nil, "thumbnails.vtt": nil],
     "three-clips": ["three.mp4": 300], "vertical": ["vertical.mp4": 150, "vertical.png": nil],
   ]
 
