@@ -115,6 +115,8 @@ exactness: release-local ## every frame and sample of films cut from 600 kinds o
 	  swift test --skip-build --disable-xctest --filter '^EditDocumentTests\.SchemaTests'
 	SHEAF_API_EXAMPLES=$(or $(EXAMPLES),15) pg_virtualenv -t -o fsync=off .build/debug/sheafPackageTests.xctest \
 	  --testing-library swift-testing --filter '^FarmTests\.HTTPFarmTests'
+	SHEAF_WHOLE_GUIDES=1 pg_virtualenv -t -o fsync=off .build/debug/sheafPackageTests.xctest \
+	  --testing-library swift-testing --filter '^FarmTests\.GuideTests'
 	Tests/Cells/run
 	Benchmarks/probe
 
