@@ -292,9 +292,10 @@ package struct EditFile: Sendable {
       let stem = output.split(separator: "/").last?.dropLast(".m3u8".count), !stem.isEmpty
     else { return [] }
     return assets.filter { asset in
-      asset.file.hasPrefix("\(folder)/\(stem)")
-        && ["m3u8", "mp4", "vtt"].contains { asset.file.hasSuffix(".\($0)") }
-        && !asset.file.dropFirst(folder.count + 1).contains("/")
+      asset.file == "\(folder)/\(stem).m3u8"
+        || asset.file.hasPrefix("\(folder)/\(stem)-")
+          && ["m3u8", "mp4", "vtt"].contains { asset.file.hasSuffix(".\($0)") }
+          && !asset.file.dropFirst(folder.count + 1).contains("/")
     }.map {
       Problem(
         asset: $0.id,

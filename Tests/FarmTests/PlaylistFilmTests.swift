@@ -239,4 +239,23 @@ struct PlaylistFilmTests {
     let streamed = try await Command.sheaf("render", edit, "-o", "-", "--store", files.path("store")).run()
     #expect(streamed.status == 65 && streamed.errors.contains("m3u8 cannot be read from a pipe"), "\(streamed.errors)")
   }
+
+  @Test func `a playlist may be named as its source is, and not so that a file of it is the source`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    try await Self.source(files)
+    let edit = try files.write(Self.document(#"{ "to": "film.m3u8" }"#), to: "edit.json")
+    let media = files.url.appending(path: "source.mp4")
+    for (name, isFree) in [("source.mp4", true), ("source-audio.mp4", false), ("sources-audio.mp4", true)] {
+      let file = files.url.appending(path: name)
+      if name != "source.mp4" { try FileManager.default.copyItem(at: media, to: file) }
+      let text = Self.document(#"{ "to": "film.m3u8" }"#).replacing("source.mp4", with: name)
+      try Data(text.utf8).write(to: URL(fileURLWithPath: edit))
+      let checked = try await Command.sheaf(
+        "check", edit, "-o", files.path("source.m3u8"), "--store", files.path("store")
+      ).run()
+      #expect((checked.status == 0) == isFree, "\(name): \(checked.errors)")
+      if !isFree { #expect(checked.errors.contains("whose name begins alike"), "\(checked.errors)") }
+    }
+  }
 }
