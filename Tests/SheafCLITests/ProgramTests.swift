@@ -10,42 +10,23 @@ import Wire
 
 /// The program itself, with a coordinator that a test writes.
 @Suite(.timeLimit(.minutes(10))) struct ProgramTests {
-  private struct Result {
-    var status: Int32
-    var output: String
-    var errors: String
-  }
-
   private let folder: TemporaryFolder
 
   init() throws {
     folder = try TemporaryFolder()
   }
 
-  /// Runs a command of the shell, in which `sheaf` is the program that was built with the tests.
-  private func run(_ script: String, farm: ScriptedFarm? = nil) async throws -> Result {
-    let program = try await start(script, farm)
-    return try await end(of: program)
+  private func run(_ script: String, farm: ScriptedFarm? = nil) async throws -> ShellScript.Result {
+    try await start(script, farm).end()
   }
 
-  private func start(_ script: String, _ farm: ScriptedFarm?) async throws -> RunningProgram {
-    let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    var environment = ["PATH": products.path + ":/usr/bin:/bin", "HOME": folder.url.path, "SHEAF_TOKEN": ""]
+  private func start(_ script: String, _ farm: ScriptedFarm?) async throws -> ShellScript {
+    var environment = ["SHEAF_TOKEN": ""]
     if let farm { environment["SHEAF_COORDINATOR"] = await farm.address.description }
-    let (output, errors) = (try folder.create("output"), try folder.create("errors"))
-    return try RunningProgram(
-      "/bin/sh", ["-c", "cd '\(folder.url.path)' && \(script)"], environment: environment,
-      streams: .init(output: output.fileDescriptor, errors: errors.fileDescriptor))
+    return try ShellScript(script, in: folder, environment)
   }
 
-  private func end(of program: RunningProgram) async throws -> Result {
-    let status = await program.end()
-    return Result(status: status, output: try text("output"), errors: try text("errors"))
-  }
-
-  private func text(_ name: String) throws -> String {
-    try String(decoding: Data(contentsOf: folder.url.appendingPathComponent(name)), as: UTF8.self)
-  }
+  private func text(_ name: String) throws -> String { try folder.text(name) }
 
   /// Exit handlers of libraries destroy what threads of the database or of the network still use.
   @Test func `a file has what neither the command line nor the environment has`() async throws {
@@ -144,10 +125,10 @@ import Wire
   ) async throws {
     let farm = ScriptedFarm { _, _ in [.status("j", .rendering)] }
     try await farm.start()
-    let program = try await start("exec sheaf status --watch j", farm)
+    let script = try await start("exec sheaf status --watch j", farm)
     await farm.wait { if case .watchJob = $0 { true } else { false } }
-    program.send(signal)
-    let result = try await end(of: program)
+    script.program.send(signal)
+    let result = try await script.end()
     #expect(result.status == Int32(code), "\(result.errors)")
     #expect(!result.errors.contains("connection"), "\(result.errors)")
     await farm.stop()
@@ -164,10 +145,10 @@ import Wire
       }
     }
     try await farm.start()
-    let program = try await start("exec sheaf submit --wait edit.json", farm)
+    let script = try await start("exec sheaf submit --wait edit.json", farm)
     await farm.wait { if case .watchJob = $0 { true } else { false } }
-    program.send(SIGINT)
-    let result = try await end(of: program)
+    script.program.send(SIGINT)
+    let result = try await script.end()
     #expect(result.status == 130 && result.output == "j\n", "\(result.errors)")
     #expect(await farm.received.contains(.cancelJob(.with { $0.job = "j" })))
     await farm.stop()
@@ -183,10 +164,10 @@ import Wire
       }
     }
     try await farm.start()
-    let program = try await start("exec sheaf submit --wait edit.json", farm)
+    let script = try await start("exec sheaf submit --wait edit.json", farm)
     await farm.wait { if case .watchJob = $0 { true } else { false } }
-    program.send(SIGTERM)
-    let result = try await end(of: program)
+    script.program.send(SIGTERM)
+    let result = try await script.end()
     #expect(result.status == 143 && result.output == "j\n", "\(result.errors)")
     #expect(result.errors.contains("ended by SIGTERM\nthe job goes on without this command"), "\(result.errors)")
     #expect(result.errors.contains("  sheaf status --watch j\n  sheaf fetch j -o FILE\n"), "\(result.errors)")
@@ -318,13 +299,13 @@ import Wire
       }
     }
     try await farm.start()
-    let program = try await start("exec sheaf fetch j -o film.mp4", farm)
+    let script = try await start("exec sheaf fetch j -o film.mp4", farm)
     let part = ".film.mp4.\(content.digest.hex).part"
     let partFile = folder.url.appendingPathComponent(part).path
     func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: partFile)[.size] as? Int) ?? 0 }
     while size() < 4 * chunk { try await Task.sleep(for: .milliseconds(10)) }
-    program.send(signal)
-    let result = try await end(of: program)
+    script.program.send(signal)
+    let result = try await script.end()
     #expect(result.status == code, "\(result.errors)")
     #expect(result.errors.contains(words) && result.errors.contains("to go on: sheaf fetch j"), "\(result.errors)")
     func files() throws -> [String] {
@@ -343,11 +324,11 @@ import Wire
   }
 
   @Test func `a coordinator that still waits for its database ends with 0`() async throws {
-    let program = try await start(
+    let script = try await start(
       "exec sheaf serve --database 'host=127.0.0.1 port=1' --store store --listen 127.0.0.1:0", nil)
     while try !text("errors").contains("database not reached yet") { try await Task.sleep(for: .milliseconds(10)) }
-    program.send(SIGTERM)
-    let result = try await end(of: program)
+    script.program.send(SIGTERM)
+    let result = try await script.end()
     #expect(result.status == 0 && result.errors.contains("stopping"), "\(result.status): \(result.errors)")
   }
 

@@ -4,35 +4,17 @@ import Testing
 
 /// `sheaf import` and `sheaf export` as programs, and melt as the judge of what they make for it.
 @Suite(.enabled(if: !QuickTests.areRun), .timeLimit(.minutes(10))) struct TimelineCommandTests {
-  private struct Result {
-    var status: Int32
-    var output: String
-    var errors: String
-  }
-
   private let folder: TemporaryFolder
 
   init() throws {
     folder = try TemporaryFolder()
   }
 
-  /// Runs a command of the shell, in which `sheaf` is the program that was built with the tests.
-  private func run(_ script: String) async throws -> Result {
-    let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    let (output, errors) = (try folder.create("output"), try folder.create("errors"))
-    let program = try RunningProgram(
-      "/bin/bash", ["-c", "cd '\(folder.url.path)' && \(script)"],
-      environment: [
-        "PATH": products.path + ":/usr/local/bin:/usr/bin:/bin", "HOME": folder.url.path, "LC_ALL": "C.UTF-8",
-      ],
-      streams: .init(output: output.fileDescriptor, errors: errors.fileDescriptor))
-    let status = await program.end()
-    return Result(status: status, output: try text("output"), errors: try text("errors"))
+  private func run(_ script: String) async throws -> ShellScript.Result {
+    try await ShellScript(script, in: folder, ["LC_ALL": "C.UTF-8"]).end()
   }
 
-  private func text(_ name: String) throws -> String {
-    try String(decoding: Data(contentsOf: folder.url.appendingPathComponent(name)), as: UTF8.self)
-  }
+  private func text(_ name: String) throws -> String { try folder.text(name) }
 
   private func write(_ text: String, _ name: String) throws { _ = try folder.write(Data(text.utf8), name) }
 

@@ -6,12 +6,6 @@ import Testing
 /// `sheaf verify`, as the program that was built with the tests. ffmpeg makes the films that differ, and openssl and
 /// Python are the reference for statements.
 @Suite(.timeLimit(.minutes(10))) struct VerifyTests {
-  private struct Result {
-    var status: Int32
-    var output: String
-    var errors: String
-  }
-
   private let folder: TemporaryFolder
 
   /// A film of three segments, lossless, with sound.
@@ -39,28 +33,10 @@ import Testing
     try Data(document.utf8).write(to: folder.url.appending(path: name))
   }
 
-  /// Runs a command of the shell in the folder.
-  private func run(_ script: String) async throws -> Result {
-    try await end(of: try start(script))
-  }
+  private func run(_ script: String) async throws -> ShellScript.Result { try await start(script).end() }
 
-  private func start(_ script: String) throws -> RunningProgram {
-    let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    let environment = [
-      "PATH": products.path + ":/usr/bin:/bin", "HOME": folder.url.path, "SHEAF_SEGMENT_DURATION": "1",
-    ]
-    let (output, errors) = (try folder.create("output"), try folder.create("errors"))
-    return try RunningProgram(
-      "/bin/sh", ["-c", "cd '\(folder.url.path)' && \(script)"], environment: environment,
-      streams: .init(output: output.fileDescriptor, errors: errors.fileDescriptor))
-  }
-
-  private func end(of program: RunningProgram) async throws -> Result {
-    let status = await program.end()
-    func text(_ name: String) throws -> String {
-      try String(decoding: Data(contentsOf: folder.url.appending(path: name)), as: UTF8.self)
-    }
-    return Result(status: status, output: try text("output"), errors: try text("errors"))
+  private func start(_ script: String) throws -> ShellScript {
+    try ShellScript(script, in: folder, ["SHEAF_SEGMENT_DURATION": "1"])
   }
 
   private func render(_ document: String = "edit.json", slots: Int = 3) async throws {
@@ -278,13 +254,13 @@ import Testing
     try await render()
     // Of a folder without its lock nobody knows whether it was just made.
     var isLocked: Bool { left.contains { access(folder.path(".cache/sheaf/\($0)/lock"), F_OK) == 0 } }
-    var result: Result
+    var result: ShellScript.Result
     repeat {
       // One that ends before the signal comes is no test.
-      let program = try start("exec sheaf verify film.mkv edit.json")
-      while program.isRunning, !isLocked { try await Task.sleep(for: .milliseconds(5)) }
-      program.send(signal)
-      result = try await end(of: program)
+      let script = try start("exec sheaf verify film.mkv edit.json")
+      while script.program.isRunning, !isLocked { try await Task.sleep(for: .milliseconds(5)) }
+      script.program.send(signal)
+      result = try await script.end()
     } while result.status == 0
     switch signal {
     case SIGKILL:
