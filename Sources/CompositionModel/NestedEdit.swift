@@ -7,13 +7,13 @@ public struct NestedEdit: Sendable, Hashable, Codable {
   /// Whether its backgrounds are not drawn, so that what is below is seen where it has no picture.
   public var isTransparent: Bool
   /// What it is as an asset.
-  public var description: AssetDescription
+  public var contents: AssetDescription
 
   /// Throws if its length cannot be computed exactly.
   public init(_ edit: Edit, isTransparent: Bool = false) throws(TimeError) {
     self.edit = edit
     self.isTransparent = isTransparent
-    description = try AssetDescription(edit, isTransparent: isTransparent)
+    contents = try AssetDescription(edit, isTransparent: isTransparent)
   }
 }
 

@@ -31,11 +31,11 @@ extension Document {
 extension Document.Nested {
   /// What its film is as an asset.
   /// - Parameter assets: What its files contain, by the names that it has for them.
-  package func description(assets: [AssetID: AssetDescription]) throws(DocumentError) -> AssetDescription {
+  package func contents(assets: [AssetID: AssetDescription]) throws(DocumentError) -> AssetDescription {
     let examined = try Document.parse(document.bytes)
     let edit = try examined.lower(assets: assets, output: examined.provisionalOutput)
     do {
-      return try NestedEdit(edit, isTransparent: isTransparent).description
+      return try NestedEdit(edit, isTransparent: isTransparent).contents
     } catch {
       throw DocumentError(problems: [Problem(pointer: "", message: "\(error)")])
     }
@@ -268,7 +268,7 @@ extension Lowering {
             })
         else { continue }
         nested[entry.id] = made
-        assets[entry.id] = made.description
+        assets[entry.id] = made.contents
         if edit.export.chapters?.isEmpty == false {
           nestedWarnings.append(
             Problem(

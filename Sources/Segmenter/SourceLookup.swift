@@ -10,7 +10,7 @@ struct SourceLookup {
   /// Those of an edit: its files, the pictures that are drawn, and the edits.
   init(_ edit: Edit, _ files: [AssetID: PlannedAsset]) {
     let edits = edit.nested ?? [:]
-    let descriptions = (edit.drawn ?? [:]).merging(edits.mapValues(\.description)) { $1 }
+    let descriptions = (edit.drawn ?? [:]).merging(edits.mapValues(\.contents)) { $1 }
     assets = files.merging(descriptions.mapValues { PlannedAsset(description: $0, digest: "") }) { $1 }
     nested = Dictionary(
       uniqueKeysWithValues: edits.map { id, edit in

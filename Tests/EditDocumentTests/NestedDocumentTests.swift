@@ -79,12 +79,12 @@ import Testing
     let nested = try #require(edit.nested?["n"])
     #expect(nested.edit.composition.tracks.map(\.clips.count) == [2])
     #expect(nested.edit.composition.tracks[0].clips.map(\.asset) == ["v", "v"])
-    let track = try #require(nested.description.defaultTrack(.video))
+    let track = try #require(nested.contents.defaultTrack(.video))
     let format = try #require(track.video)
     #expect(format.size == PixelSize(width: 640, height: 360) && !format.hasAlpha && !format.isStill)
     #expect(track.timebase == MediaTime(value: 1, timescale: 24) && format.frames.count == 72)
     #expect(format.frames.last == 71 && format.nominalFrameRate == MediaTime(seconds: 24))
-    #expect(nested.description.duration == MediaTime(seconds: 3) && nested.description.tracks.count == 1)
+    #expect(nested.contents.duration == MediaTime(seconds: 3) && nested.contents.tracks.count == 1)
     #expect(edit.composition.tracks[0].clips[0].source == (try MediaTimeRange(start: at("1/2"), end: at("2"))))
   }
 
@@ -158,8 +158,8 @@ import Testing
       let inner = Self.inner.replacing(#""sound": false, "#, with: "").replacing(
         #""videoComposition""#, with: #""export": { \#(export) }, "videoComposition""#)
       let nested = try #require(try lowered(text(inner)).nested?["n"])
-      #expect(nested.description.tracks.map(\.type) == [.video, .audio], "\(export)")
-      #expect(nested.description.defaultTrack(.video)?.video?.size == PixelSize(width: 640, height: 360), "\(export)")
+      #expect(nested.contents.tracks.map(\.type) == [.video, .audio], "\(export)")
+      #expect(nested.contents.defaultTrack(.video)?.video?.size == PixelSize(width: 640, height: 360), "\(export)")
     }
   }
 

@@ -145,7 +145,7 @@ import Testing
   // MARK: Editing
 
   private func range(_ number: Int, _ assets: [AssetID: AssetDescription]) throws -> AssetRange {
-    try AssetRange(whole: "a\(number)", description: try #require(assets["a\(number)"]))
+    try AssetRange(whole: "a\(number)", contents: try #require(assets["a\(number)"]))
   }
 
   @Test func `edits of a composition place clips as a document does`() throws {

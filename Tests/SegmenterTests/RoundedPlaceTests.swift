@@ -22,7 +22,7 @@ struct RoundedPlaceTests {
         start: MediaTime(value: Int64.random(in: 0...3003, using: &random), timescale: 1001),
         duration: MediaTime(
           value: max(1, Int64(timescale) * Int64.random(in: 2...9, using: &random) / 7), timescale: timescale))
-      let part = AssetRange(asset: asset, description: try #require(assets[asset]), range: range)
+      let part = AssetRange(asset: asset, contents: try #require(assets[asset]), range: range)
       try video.insert(part)
       try audio.insert(part)
     }

@@ -119,7 +119,7 @@ struct RandomEdits {
     if flip() {
       edit.subtitleTracks = [
         .init(
-          id: "subtitles", description: .init(language: "eng", title: "A \"title\"", isDefault: flip()),
+          id: "subtitles", label: .init(language: "eng", title: "A \"title\"", isDefault: flip()),
           clips: [.init("words", source: try MediaTimeRange(start: .zero, end: MediaTime(seconds: 2))), .init("words")])
       ]
     }
@@ -266,12 +266,12 @@ struct RandomEdits {
   private mutating func composition() throws -> Composition {
     var composition = Composition()
     let (shot, other) = (
-      AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60)),
-      AssetSource(id: "other", description: DescribedMedia.video(seconds: 40))
+      AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60)),
+      AssetSource(id: "other", contents: DescribedMedia.video(seconds: 40))
     )
-    let music = AssetSource(id: "music", description: DescribedMedia.sound(seconds: 90))
-    let logo = AssetSource(id: "logo", description: DescribedMedia.still())
-    let dubbed = AssetSource(id: "dubbed", description: DescribedMedia.dubbed(seconds: 50))
+    let music = AssetSource(id: "music", contents: DescribedMedia.sound(seconds: 90))
+    let logo = AssetSource(id: "logo", contents: DescribedMedia.still())
+    let dubbed = AssetSource(id: "dubbed", contents: DescribedMedia.dubbed(seconds: 50))
     let (low, high) = (try composition.addTrack(.video), try composition.addTrack(.video, id: "top"))
     let bed = try composition.addTrack(.audio, id: "bed")
     try composition.editTrack(low) { track in

@@ -77,7 +77,7 @@ struct EditDocumentTests {
 
   @Test func `a clip's speed and sound are kept`() throws {
     var edit = Edit(assets: ["shot": "shot.mov"])
-    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    let shot = AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60))
     try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
     let curve = SpeedCurve(points: [
       .init(at: .zero, speed: .one), .init(at: MediaTime(seconds: 1), speed: try Rational(1, 2)),
@@ -91,7 +91,7 @@ struct EditDocumentTests {
       }
     }
     edit.export.path = "film.mkv"
-    let described = ["shot": shot.description]
+    let described = ["shot": shot.contents]
     #expect(try Edit(document: edit.document(), assets: described) == edit)
     #expect(edit.validate(against: described) == [])
     // A pan outside of the clip is reported where it is written.
@@ -114,9 +114,9 @@ struct EditDocumentTests {
 
   @Test func `an animated picture keeps its settings`() throws {
     var edit = Edit(assets: ["shot": "shot.mov"])
-    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    let shot = AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60))
     try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
-    let described = ["shot": shot.description]
+    let described = ["shot": shot.contents]
     for dither in Dithering.allCases {
       edit.export = ExportSettings(
         path: "film.gif", video: .settings(.init(codec: .gif, dither: dither, plays: 3)), audio: .none)
@@ -129,7 +129,7 @@ struct EditDocumentTests {
 
   @Test func `the outputs of a render are kept`() throws {
     var edit = Edit(assets: ["shot": "shot.mov"])
-    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    let shot = AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60))
     try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
     edit.export = ExportSettings(path: "films", video: .settings(.init(quality: 21, keyframeInterval: 48)))
     edit.export.outputs = [
@@ -143,7 +143,7 @@ struct EditDocumentTests {
       .init(name: "sound", container: .m4a, video: .none),
     ]
     // Not that of the export, so another interval and other cuts.
-    let described = ["shot": shot.description]
+    let described = ["shot": shot.contents]
     #expect(edit.validate(against: described).map(\.pointer) == ["/export/outputs/3/video/keyframeInterval"])
     edit.export.outputs.remove(at: 3)
     #expect(edit.validate(against: described) == [])
@@ -199,7 +199,7 @@ struct EditDocumentTests {
 
   @Test func `every problem is reported with its place`() throws {
     var edit = Edit(assets: ["shot": "shot.mov"])
-    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    let shot = AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60))
     try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
     edit.audioMix.setVolumeRamp(
       of: "audio1", from: 1, to: 99, over: try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1)))
@@ -373,7 +373,7 @@ struct EditDocumentTests {
     var edit = Edit(assets: ["shot": "shot.mov", "logo": "logo.png"], metadataTracks: [.init(id: "speed")])
     edit.export.path = "film.mkv"
     #expect(throws: DocumentError.self) { try edit.warnings(for: DescribedMedia.all) }
-    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    let shot = AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60))
     try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
     let warnings = try edit.warnings(for: DescribedMedia.all).map(\.pointer)
     #expect(warnings == ["/assets/logo", "/tracks/2"])
@@ -398,10 +398,10 @@ struct EditDocumentTests {
     var description = DescribedMedia.dubbed(seconds: 50)
     #expect(description.playedTracks(.audio).map(\.index) == [2])
     for index in description.tracks.indices { description.tracks[index].isEnabled = true }
-    let dubbed = AssetSource(id: "dubbed", description: description)
+    let dubbed = AssetSource(id: "dubbed", contents: description)
     try edit.composition.insert(dubbed.range(from: .zero, to: MediaTime(seconds: 4)))
     edit.export.path = "film.mkv"
-    let described = ["dubbed": dubbed.description]
+    let described = ["dubbed": dubbed.contents]
     let sounds = edit.composition.tracks.filter { $0.type == .audio }.flatMap(\.clips)
     #expect(sounds.map(\.sourceTrack) == [1, 2, 3])
     let document = try Document.parse(edit.document())
@@ -425,7 +425,7 @@ struct EditDocumentTests {
     try edit.composition.editTrack(track) { track in
       for name in ["shot", "logo", "shot"] {
         guard let description = DescribedMedia.all[name] else { return }
-        try track.insert(AssetSource(id: name, description: description).range(from: .zero, to: MediaTime(seconds: 2)))
+        try track.insert(AssetSource(id: name, contents: description).range(from: .zero, to: MediaTime(seconds: 2)))
       }
     }
     let still = edit.composition.tracks[0].clips[1].source
@@ -442,10 +442,10 @@ struct EditDocumentTests {
   @Test func `assets of the same name get names of their own`() {
     var edit = Edit()
     let description = DescribedMedia.video(seconds: 1)
-    #expect(edit.add(LoadedAsset(path: "a/shot.mov", description: description)).id == "shot")
-    #expect(edit.add(LoadedAsset(path: "b/shot.mov", description: description)).id == "shot-2")
-    #expect(edit.add(LoadedAsset(path: "a/shot.mov", description: description)).id == "shot")
-    #expect(edit.add(LoadedAsset(path: "c/shot.mov", description: description), as: "third").id == "third")
+    #expect(edit.add(LoadedAsset(path: "a/shot.mov", contents: description)).id == "shot")
+    #expect(edit.add(LoadedAsset(path: "b/shot.mov", contents: description)).id == "shot-2")
+    #expect(edit.add(LoadedAsset(path: "a/shot.mov", contents: description)).id == "shot")
+    #expect(edit.add(LoadedAsset(path: "c/shot.mov", contents: description), as: "third").id == "third")
     #expect(edit.assets == ["shot": "a/shot.mov", "shot-2": "b/shot.mov", "third": "c/shot.mov"])
   }
 }

@@ -7,7 +7,7 @@ struct ExportPresetsTests {
     var edit = Edit()
     for name in names {
       edit.assets[name] = "\(name).mov"
-      let source = AssetSource(id: name, description: try #require(DescribedMedia.all[name]))
+      let source = AssetSource(id: name, contents: try #require(DescribedMedia.all[name]))
       try edit.composition.insert(source.whole())
     }
     return edit

@@ -101,7 +101,7 @@ struct SmallMedia {
     #expect(try await table.load(.metadata) == [:])
     await #expect(throws: SheafError.self) { try await table.load(.duration) }
     let both = try await media.renderer.load([media.folder.path("missing.mp4"), media.folder.path("two.mp4")])
-    #expect(try both[1].get().description.duration == MediaTime(seconds: 3))
+    #expect(try both[1].get().contents.duration == MediaTime(seconds: 3))
     guard case .failure(let error) = both[0] else {
       Issue.record("a file that is not there was loaded")
       return
@@ -295,7 +295,7 @@ struct SmallMedia {
     #expect(problems.map(\.pointer) == ["/export/outputs/2/name", "/export/outputs/1/height"])
     let loaded = try await media.renderer.load(["one.mp4", "two.mp4", "logo.png"].map(media.folder.path))
     let described = try Dictionary(
-      uniqueKeysWithValues: zip(["one", "two", "logo"], loaded.map { try $0.get().description }))
+      uniqueKeysWithValues: zip(["one", "two", "logo"], loaded.map { try $0.get().contents }))
     #expect(wrong.validate(against: described) == problems)
   }
 

@@ -21,7 +21,7 @@ import Testing
   @Test func `pictures are those that ffmpeg decodes`() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))
-    let track = try #require(reader.description.defaultTrack(.video))
+    let track = try #require(reader.contents.defaultTrack(.video))
     var read: [UInt8] = []
     var times: [MediaTime] = []
     for try await sample in try reader.pictures(of: track) {
@@ -57,7 +57,7 @@ import Testing
   @Test func `sound is what ffmpeg decodes, to the sample`() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))
-    let track = try #require(reader.description.defaultTrack(.audio))
+    let track = try #require(reader.contents.defaultTrack(.audio))
     var read: [Float] = []
     for try await sample in try reader.sound(of: track) {
       #expect(sample.position == Int64(read.count))
@@ -81,7 +81,7 @@ import Testing
   @Test func `stored samples are the packets of the file`() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))
-    for track in reader.description.tracks {
+    for track in reader.contents.tracks {
       var sizes: [Int] = []
       var bytes: [UInt8] = []
       for try await sample in try reader.storedSamples(of: track) {
@@ -96,7 +96,7 @@ import Testing
       #expect(bytes == Array(stored))
     }
     // A range begins with the keyframe that its first picture needs.
-    let video = try #require(reader.description.defaultTrack(.video))
+    let video = try #require(reader.contents.defaultTrack(.video))
     let range = try MediaTimeRange(start: MediaTime(seconds: 2), duration: MediaTime(value: 1, timescale: 2))
     var samples: [StoredSample] = []
     for try await sample in try reader.storedSamples(of: video, in: range) { samples.append(sample) }
@@ -111,22 +111,21 @@ import Testing
     let one = MediaTime(seconds: 1)
     for (start, duration) in [(one, MediaTime.zero), (MediaTime(seconds: -2), one), (MediaTime(seconds: 3), one)] {
       let range = try MediaTimeRange(start: start, duration: duration)
-      for track in reader.description.tracks {
+      for track in reader.contents.tracks {
         for try await sample in try reader.storedSamples(of: track, in: range) {
           Issue.record("\(track.type) at \(sample.presentationTime) is not in \(range)")
         }
       }
-      for try await sample in try reader.pictures(of: try #require(reader.description.defaultTrack(.video)), in: range)
-      {
+      for try await sample in try reader.pictures(of: try #require(reader.contents.defaultTrack(.video)), in: range) {
         Issue.record("the picture at \(sample.presentationTime) is not in \(range)")
       }
-      for try await sample in try reader.sound(of: try #require(reader.description.defaultTrack(.audio)), in: range) {
+      for try await sample in try reader.sound(of: try #require(reader.contents.defaultTrack(.audio)), in: range) {
         Issue.record("the sound at \(sample.presentationTime) is not in \(range)")
       }
     }
     // A still picture is shown at any time, but not in no time.
     let still = try await AssetReader(media.asset("logo.png"))
-    let picture = try #require(still.description.defaultTrack(.video))
+    let picture = try #require(still.contents.defaultTrack(.video))
     var counts: [Int] = []
     for duration in [MediaTime.zero, one] {
       var count = 0
@@ -153,7 +152,7 @@ import Testing
     let folder = try TemporaryFolder()
     let renderer = LocalRenderer(store: folder.url.appendingPathComponent("store"), slots: 1)
     let reader = try await AssetReader(Asset(path: try #require(Self.lateDecoding), renderer: renderer))
-    let video = try #require(reader.description.defaultTrack(.video))
+    let video = try #require(reader.contents.defaultTrack(.video))
     for end in 1...20 {
       let range = try MediaTimeRange(start: .zero, end: MediaTime(value: Int64(end), timescale: 25))
       var shown: Set<MediaTime> = []
@@ -217,11 +216,51 @@ import Testing
     }
   }
 
+  @Test func `a composition is rendered while it is read`() async throws {
+    let media = try SmallMedia()
+    try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=s=64x48:r=10:d=40", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt",
+      "yuv420p", media.folder.path("long.mp4"))
+    var edit = Edit()
+    let source = edit.add(try await media.asset("long.mp4").load())
+    try edit.composition.insert(source.whole())
+    let reader = try await CompositionReader(edit, renderer: media.renderer)
+    var pictures = try reader.pictures().makeAsyncIterator()
+    let first = try #require(try await pictures.next())
+    #expect(first.presentationTime == .zero)
+    // The first picture is there, and from now on nothing more of the film can be begun: only what is under way, the
+    // part that is being read and the one after it, may still come. The end of the film does not.
+    try FileManager.default.removeItem(at: media.url("long.mp4"))
+    var count = 1
+    let error = await #expect(throws: SheafError.self) { while try await pictures.next() != nil { count += 1 } }
+    #expect(error?.code == .invalidEdit)
+    #expect(count == 10 || count == 30, "\(count) pictures of 400")
+  }
+
+  @Test func `a reader of a composition that is cancelled ends`() async throws {
+    let media = try SmallMedia()
+    let reader = try await CompositionReader(try await media.edit(), renderer: media.renderer)
+    let (first, continuation) = AsyncStream.makeStream(of: MediaTime.self)
+    let reading = Task {
+      for try await sample in try reader.pictures() {
+        continuation.yield(sample.presentationTime)
+        // It goes on when it is cancelled.
+        while !Task.isCancelled { await Task.yield() }
+      }
+    }
+    for await time in first {
+      #expect(time == .zero)
+      break
+    }
+    reading.cancel()
+    await #expect(throws: SheafError(.cancelled, "cancelled")) { try await reading.value }
+  }
+
   @Test func `a file that is not as it was described is reported as such`() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))
     let tracks = (
-      try #require(reader.description.defaultTrack(.video)), try #require(reader.description.defaultTrack(.audio))
+      try #require(reader.contents.defaultTrack(.video)), try #require(reader.contents.defaultTrack(.audio))
     )
     let whole = try Data(contentsOf: media.url("one.mp4"))
     // Without its index, and other bytes altogether.
@@ -245,7 +284,7 @@ import Testing
   @Test func `a track of another type is refused`() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))
-    let sound = try #require(reader.description.defaultTrack(.audio))
+    let sound = try #require(reader.contents.defaultTrack(.audio))
     #expect(throws: SheafError.self) { try reader.pictures(of: sound) }
     // The file has gone since it was described.
     try FileManager.default.removeItem(at: media.url("one.mp4"))

@@ -10,7 +10,7 @@ struct RoundedPlaceTests {
 
   @Test func `an edit says which places it has rounded`() throws {
     var edit = Edit(assets: ["shot": "shot.mov"])
-    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    let shot = AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60))
     for end in [time(2000, 999), time(56, 29), time(100_001, 44100), time(115_991, 48000), time(1, 2)] {
       try edit.composition.insert(shot.range(from: .zero, to: end))
     }
@@ -27,7 +27,7 @@ struct RoundedPlaceTests {
 
   @Test func `what edits have cut and moved is read from its document as it was`() throws {
     var random = SeededRandom(seed: 12)
-    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    let shot = AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60))
     for _ in 0..<12 {
       var edit = Edit(assets: ["shot": "shot.mov"])
       edit.export.path = "film.mkv"
@@ -62,7 +62,7 @@ struct RoundedPlaceTests {
   @Test func `a pan whose clip is cut is written within its parts`() throws {
     var edit = Edit(assets: ["shot": "shot.mov"])
     edit.export.path = "film.mkv"
-    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    let shot = AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60))
     try edit.composition.insert(shot.range(from: .zero, to: time(10, 1)))
     let over = try MediaTimeRange(start: time(1, 1), end: time(9, 1))
     for easing in [nil, .easeInOut, .cubicBezier(x1: 1, y1: 0, x2: 0, y2: 1)] as [Easing?] {
@@ -89,7 +89,7 @@ struct RoundedPlaceTests {
   }
 
   @Test func `a range that ends before it starts and what is no address are refused with what is wrong`() throws {
-    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    let shot = AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60))
     #expect(throws: EditingError.endsBeforeStart(time(3, 1), end: time(1, 1))) {
       try shot.range(from: time(3, 1), to: time(1, 1))
     }

@@ -44,7 +44,7 @@ import Testing
       try await writer.startSession(at: range.start)
       try await writer.endSession(at: range.end)
     }
-    for track in reader.description.tracks where track.type == .video || track.type == .audio {
+    for track in reader.contents.tracks where track.type == .video || track.type == .audio {
       let stored = try await writer.addStored(try await reader.storedFormat(of: track))
       for try await sample in try reader.storedSamples(of: track, in: range) { try await stored.append(sample) }
     }
@@ -94,7 +94,7 @@ import Testing
     of source: URL, from start: MediaTime, to end: MediaTime? = nil, in name: String
   ) async throws -> AssetWriter.Film {
     let reader = try await reader(source)
-    let track = try #require(reader.description.defaultTrack(.video))
+    let track = try #require(reader.contents.defaultTrack(.video))
     let writer = try AssetWriter(to: url(name))
     try await writer.startSession(at: start)
     let stored = try await writer.addStored(try await reader.storedFormat(of: track))
@@ -157,7 +157,7 @@ import Testing
     try Tool.ffmpeg("-i", source.path, "-c", "copy", folder.path("ffmpeg.mp4"))
     let expected = try times(url("ffmpeg.mp4"), "v", "pts_time,dts_time").map { $0.map(value) }
     let reader = try await reader(source)
-    let track = try #require(reader.description.defaultTrack(.video))
+    let track = try #require(reader.contents.defaultTrack(.video))
     for (range, wanted) in [(nil, expected), (try seconds("2", "4"), expected.filter { (1.8..<4).contains($0[1]) })] {
       var samples: [StoredSample] = []
       for try await sample in try reader.storedSamples(of: track, in: range) { samples.append(sample) }
@@ -172,7 +172,7 @@ import Testing
 
   @Test func `a part of the sound begins with what a decoder needs`() async throws {
     let reader = try await reader(try source("source.mp4"))
-    let track = try #require(reader.description.defaultTrack(.audio))
+    let track = try #require(reader.contents.defaultTrack(.audio))
     let range = try seconds("2", "3")
     var samples: [StoredSample] = []
     for try await sample in try reader.storedSamples(of: track, in: range) { samples.append(sample) }
@@ -208,7 +208,7 @@ import Testing
       "-metadata:s:a:0", "language=eng", source.path)
     let reader = try await reader(source)
     let writer = try AssetWriter(to: url("copy.\(container)"))
-    for track in reader.description.tracks {
+    for track in reader.contents.tracks {
       let format = try await reader.storedFormat(of: track)
       let input =
         try await track.type == .video
@@ -329,8 +329,8 @@ import Testing
     let source = try source("source.mp4")
     let reader = try await reader(source)
     let writer = try AssetWriter(to: url("film.\(container)"), metadata: ["title": "Half"])
-    let video = try #require(reader.description.defaultTrack(.video))
-    let audio = try #require(reader.description.defaultTrack(.audio))
+    let video = try #require(reader.contents.defaultTrack(.video))
+    let audio = try #require(reader.contents.defaultTrack(.audio))
     let size = PixelSize(width: 80, height: 60)
     let pictures = try await writer.addVideo(
       .init(codec: .h264), size: size, frameDuration: MediaTime(value: 1, timescale: 25))
@@ -353,7 +353,7 @@ import Testing
     let source = try source("source.mp4")
     let reader = try await reader(source)
     let writer = try AssetWriter(to: url("film.\(container)"))
-    let video = try #require(reader.description.defaultTrack(.video))
+    let video = try #require(reader.contents.defaultTrack(.video))
     let pictures = try await writer.addStored(try await reader.storedFormat(of: video))
     let sound = try await writer.addAudio(
       .init(codec: container == "mp4" ? .aac : .flac), sampleRate: 48000, channels: 1)
@@ -372,7 +372,7 @@ import Testing
     let (first, second) = (try source("first.mp4"), try source("second.mp4", options: ["-vf", "negate"]))
     let writer = try AssetWriter(to: url("joined.mp4"))
     let (one, two) = (try await reader(first), try await reader(second))
-    let tracks = try [one, two].map { try #require($0.description.defaultTrack(.video)) }
+    let tracks = try [one, two].map { try #require($0.contents.defaultTrack(.video)) }
     let formats = [try await one.storedFormat(of: tracks[0]), try await two.storedFormat(of: tracks[1])]
     #expect(formats[0] == formats[1] && formats[0].codec == "h264" && formats[0].type == .video)
     let pictures = try await writer.addStored(formats[0])
@@ -429,8 +429,8 @@ import Testing
   @Test func `what a container cannot hold is refused before anything is written`() async throws {
     let source = try source("source.mp4")
     let reader = try await reader(source)
-    let video = try #require(reader.description.defaultTrack(.video))
-    let audio = try #require(reader.description.defaultTrack(.audio))
+    let video = try #require(reader.contents.defaultTrack(.video))
+    let audio = try #require(reader.contents.defaultTrack(.audio))
     let format = try await reader.storedFormat(of: video)
     let before = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted()
     for (name, message) in [
@@ -447,7 +447,7 @@ import Testing
       }
     }
     let turned = try await AssetReader(Asset(Self.media("friday-rotated.mp4"), renderer: renderer))
-    let upright = try await turned.storedFormat(of: try #require(turned.description.defaultTrack(.video)))
+    let upright = try await turned.storedFormat(of: try #require(turned.contents.defaultTrack(.video)))
     #expect(upright.orientation != format.orientation)
     let matroska = try AssetWriter(to: url("film.mkv"))
     await #expect {

@@ -104,7 +104,7 @@ struct WritingTests {
     let film = try await writer.finish()
     let shape = try Tool.ffprobe("-show_entries", "stream=width,height,sample_aspect_ratio", film.url.path)
     #expect(shape == [["\(size.width)", "\(size.height)", "12:11"]])
-    let written = try await Asset(film.url).description.tracks.first?.video
+    let written = try await Asset(film.url).contents.tracks.first?.video
     #expect(written?.cleanAperture == aperture)
     let outside = PixelRect(x: 40, y: 0, size: PixelSize(width: 30, height: 48))
     let other = try AssetWriter(to: url("other.mov"))

@@ -44,7 +44,7 @@ extension Composition {
     if range.range.isEmpty { throw .emptyRange(range.range) }
     for index in edited.tracks.indices { try edited.tracks[index].open(at: place, for: range.range.duration) }
     for type in [MediaType.video, .audio] {
-      for (number, track) in range.description.playedTracks(type).enumerated() {
+      for (number, track) in range.contents.playedTracks(type).enumerated() {
         if edited.tracks.count(where: { $0.type == type }) == number { try edited.addTrack(type) }
         let index = edited.tracks.indices.filter { edited.tracks[$0].type == type }[number]
         edited.tracks[index].place(try range.clip(track, at: place))
@@ -97,6 +97,8 @@ public enum EditingError: Error, Sendable, Hashable {
   case unsupportedTrack(MediaType)
   /// The asset has no track of this type.
   case noTrack(MediaType, of: AssetID)
+  /// The asset has no track with this index.
+  case unknownSourceTrack(Int, of: AssetID)
   /// The range is not within the asset, which has this duration.
   case beyondAsset(MediaTimeRange, of: AssetID, duration: MediaTime)
   /// A clip, a gap or a scaled range must last longer than 0.
@@ -116,6 +118,7 @@ extension EditingError: CustomStringConvertible {
     case .trackExists(let id): "there already is a track '\(id)'"
     case .unsupportedTrack(let type): "a composition has video and audio tracks, not \(type) tracks"
     case .noTrack(let type, let id): "'\(id)' has no \(type) track"
+    case .unknownSourceTrack(let index, let id): "'\(id)' has no track \(index)"
     case .beyondAsset(let range, let id, let duration):
       "\(range) goes beyond '\(id)', which is \(seconds(duration)) long"
     case .emptyRange(let range): "\(range) is empty; its duration must be greater than 0"

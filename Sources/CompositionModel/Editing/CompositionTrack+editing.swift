@@ -15,12 +15,33 @@ extension CompositionTrack {
     var edited = self
     var place = try insertionTime(time)
     for range in ranges {
-      guard let track = range.description.defaultTrack(type) else { throw .noTrack(type, of: range.asset) }
+      guard let track = range.contents.defaultTrack(type) else { throw .noTrack(type, of: range.asset) }
       let clip = try range.clip(track, at: place)
       try edited.open(at: place, for: range.range.duration)
       edited.place(clip)
       place = clip.target.end
     }
+    self = edited
+  }
+
+  /// Inserts a range of one of an asset's tracks at `time`, at its natural rate: of several languages, for example, the
+  /// one that is chosen. A clip that plays at `time` is split, and everything after `time` moves later.
+  /// - Parameters:
+  ///   - range: A range of the asset.
+  ///   - track: A track of the asset, of this track's type.
+  ///   - time: Where the clip begins. An invalid time appends. A time after the end leaves a gap.
+  public mutating func insert(
+    _ range: AssetRange, of track: TrackDescription, at time: MediaTime = .invalid
+  ) throws(EditingError) {
+    guard track.type == type else { throw .noTrack(type, of: range.asset) }
+    guard range.contents.tracks.contains(where: { $0.index == track.index && $0.type == type }) else {
+      throw .unknownSourceTrack(track.index, of: range.asset)
+    }
+    var edited = self
+    let place = try insertionTime(time)
+    let clip = try range.clip(track, at: place)
+    try edited.open(at: place, for: range.range.duration)
+    edited.place(clip)
     self = edited
   }
 
@@ -202,22 +223,22 @@ public struct AssetRange: Sendable, Hashable {
   /// The name of the asset in the edit.
   public var asset: AssetID
   /// The result of probing the asset.
-  public var description: AssetDescription
+  public var contents: AssetDescription
   /// On the asset's timeline. For a still image only the duration matters.
   public var range: MediaTimeRange
 
-  public init(asset: AssetID, description: AssetDescription, range: MediaTimeRange) {
+  public init(asset: AssetID, contents: AssetDescription, range: MediaTimeRange) {
     self.asset = asset
-    self.description = description
+    self.contents = contents
     self.range = range
   }
 
   /// The whole of an asset that has a duration of its own.
-  public init(whole asset: AssetID, description: AssetDescription) throws(EditingError) {
+  public init(whole asset: AssetID, contents: AssetDescription) throws(EditingError) {
     self.init(
-      asset: asset, description: description,
+      asset: asset, contents: contents,
       range: try mapErrors(to: EditingError.time) { () throws(TimeError) in
-        try MediaTimeRange(start: .zero, duration: description.duration)
+        try MediaTimeRange(start: .zero, duration: contents.duration)
       })
   }
 
@@ -233,16 +254,16 @@ public struct AssetRange: Sendable, Hashable {
       }
       return clip(track, source: moment, target: target)
     }
-    guard .zero <= range.start, range.end <= description.duration else {
-      throw .beyondAsset(range, of: asset, duration: description.duration)
+    guard .zero <= range.start, range.end <= contents.duration else {
+      throw .beyondAsset(range, of: asset, duration: contents.duration)
     }
     return clip(track, source: range, target: target)
   }
 
   private func clip(_ track: TrackDescription, source: MediaTimeRange, target: MediaTimeRange) -> Clip {
     var clip = Clip(asset: asset, sourceTrack: track.index, source: source, target: target)
-    if description.defaultTrack(track.type)?.index != track.index {
-      clip.trackNumber = description.tracks.filter { $0.type == track.type }.firstIndex { $0.index == track.index }
+    if contents.defaultTrack(track.type)?.index != track.index {
+      clip.trackNumber = contents.tracks.filter { $0.type == track.type }.firstIndex { $0.index == track.index }
     }
     return clip
   }

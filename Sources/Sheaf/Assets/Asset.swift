@@ -50,27 +50,27 @@ public final class Asset: Sendable {
     self.init(path: url.path, renderer: renderer)
   }
 
-  /// What the file contains. The first call probes the file.
-  public var description: AssetDescription {
+  /// What the file contains, all properties at once. The first call probes the file.
+  public var contents: AssetDescription {
     get async throws(SheafError) { try await described().get() }
   }
 
   /// The whole of what is known of the file, which an edit takes.
   public func load() async throws(SheafError) -> LoadedAsset {
-    LoadedAsset(path: path, description: try await description)
+    LoadedAsset(path: path, contents: try await contents)
   }
 
   /// The value of a property.
   public func load<Value>(_ property: AssetProperty<Value>) async throws(SheafError) -> Value {
-    try property.value(await description)
+    try property.value(await contents)
   }
 
   /// The values of several properties. Throws if one of them fails; `result(of:)` gives each by itself.
   public func load<First, Second, each Other>(
     _ first: AssetProperty<First>, _ second: AssetProperty<Second>, _ other: repeat AssetProperty<each Other>
   ) async throws(SheafError) -> (First, Second, repeat each Other) {
-    let description = try await description
-    return (try first.value(description), try second.value(description), repeat try (each other).value(description))
+    let contents = try await contents
+    return (try first.value(contents), try second.value(contents), repeat try (each other).value(contents))
   }
 
   /// The value of a property, or why it has none.

@@ -65,7 +65,7 @@ extension Edit {
     let drawn = pictures.mapValues { AssetDescription($0, film: frame) }
     // Clips of one that is not described here stay as they are written.
     let nested = documents.compactMap { id, nested in
-      (try? nested.description(assets: descriptions.ofDocument(id))).map { (id, $0) }
+      (try? nested.contents(assets: descriptions.ofDocument(id))).map { (id, $0) }
     }
     read(document.tracks, descriptions.merging(drawn) { $1 }.merging(nested) { $1 })
     if let mix = AudioMix(document.audioMix) { audioMix = mix } else { unconverted.audioMix = document.audioMix }

@@ -159,17 +159,17 @@ extension Edit.SubtitleTrack {
     guard let id = track.id, let clips else { return nil }
     self.init(
       id: id,
-      description: .init(language: track.language, title: track.title, isDefault: track.default ?? false), clips: clips)
+      label: .init(language: track.language, title: track.title, isDefault: track.default ?? false), clips: clips)
   }
 
   var written: Document.SubtitleTrack {
     var track = Document.SubtitleTrack(
-      id: id, language: description.language, title: description.title,
+      id: id, language: label.language, title: label.title,
       clips: clips.map {
         Document.SubtitleClip(
           $0.asset, use: $0.source.map { Document.TimeRange($0) }, at: $0.start.map { .seconds($0) })
       })
-    track.default = description.isDefault ? true : nil
+    track.default = label.isDefault ? true : nil
     return track
   }
 }

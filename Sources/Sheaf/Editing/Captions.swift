@@ -116,12 +116,17 @@ extension Edit {
 
     /// No other track has this name.
     public var id: TrackID
-    public var description: TextTrack
+    /// Its language and its title.
+    public var label: TextTrack
     public var clips: [Clip]
 
-    public init(id: TrackID, description: TextTrack = TextTrack(), clips: [Clip] = []) {
+    /// - Parameters:
+    ///   - id: Its name, which no other track has.
+    ///   - label: Its language and its title.
+    ///   - clips: Its captions, in order.
+    public init(id: TrackID, label: TextTrack = TextTrack(), clips: [Clip] = []) {
       self.id = id
-      self.description = description
+      self.label = label
       self.clips = clips
     }
   }

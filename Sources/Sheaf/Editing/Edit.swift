@@ -67,14 +67,14 @@ public struct Edit: Sendable, Hashable {
   public mutating func add(_ asset: LoadedAsset, as name: AssetID? = nil) -> AssetSource {
     let id = name ?? unusedName(for: asset.path)
     assets[id] = asset.path
-    return AssetSource(id: id, description: asset.description)
+    return AssetSource(id: id, contents: asset.contents)
   }
 
   /// Gives a picture that is drawn a name in the edit. It can then be inserted into the composition for any duration.
   /// One without a size is as large as the film.
   public mutating func add(_ picture: Picture, as name: AssetID) -> AssetSource {
     pictures[name] = picture
-    return AssetSource(id: name, description: AssetDescription(picture, film: frameForPictures))
+    return AssetSource(id: name, contents: AssetDescription(picture, film: frameForPictures))
   }
 
   /// Gives another edit a name in this one: its film, made wherever it is shown, is what the asset has. It can then be
@@ -83,16 +83,16 @@ public struct Edit: Sendable, Hashable {
   ///   - edit: As it is now: what is changed in it later is not seen here. Paths of its media are relative to the same
   ///     folder as this edit's.
   ///   - name: By which clips of this edit use it.
-  ///   - assets: What the edit's own files contain, such as `Asset.description`, by their names in it.
+  ///   - assets: What the edit's own files contain, such as `Asset.contents`, by their names in it.
   ///   - isTransparent: Whether its backgrounds are not drawn, so that what is below is seen where it has no picture.
   /// - Throws: The problems of the edit.
   public mutating func add(
     _ edit: Edit, as name: AssetID, assets: [AssetID: AssetDescription], isTransparent: Bool = false
   ) throws(DocumentError) -> AssetSource {
     let nested = Document.Nested(try Document(ofEdit: edit.document()), isTransparent: isTransparent)
-    let description = try nested.description(assets: assets)
+    let contents = try nested.contents(assets: assets)
     documents[name] = nested
-    return AssetSource(id: name, description: description)
+    return AssetSource(id: name, contents: contents)
   }
 
   /// The paths of its files, and of those of the edits among its assets, by name.
@@ -121,7 +121,7 @@ public struct Edit: Sendable, Hashable {
 
   /// Every problem of the edit and of its use of media, in one pass, as `sheaf check` reports them.
   /// - Parameters:
-  ///   - assets: What each file contains, such as `Asset.description`.
+  ///   - assets: What each file contains, such as `Asset.contents`.
   ///   - output: The output's path, which selects the container. Nil: the edit's own.
   public func validate(against assets: [AssetID: AssetDescription], output: String? = nil) -> [Problem] {
     var problems: [Problem] = []
@@ -160,16 +160,20 @@ public struct Edit: Sendable, Hashable {
 public struct AssetSource: Sendable, Hashable {
   /// Its name in the edit.
   public let id: AssetID
-  public let description: AssetDescription
+  /// What the asset contains.
+  public let contents: AssetDescription
 
-  public init(id: AssetID, description: AssetDescription) {
+  /// - Parameters:
+  ///   - id: Its name in the edit.
+  ///   - contents: What the asset contains.
+  public init(id: AssetID, contents: AssetDescription) {
     self.id = id
-    self.description = description
+    self.contents = contents
   }
 
   /// A range on the asset's timeline. For a still picture only its duration matters.
   public func range(_ range: MediaTimeRange) -> AssetRange {
-    AssetRange(asset: id, description: description, range: range)
+    AssetRange(asset: id, contents: contents, range: range)
   }
 
   /// A range from `start` up to, and without, `end`. Throws `EditingError.endsBeforeStart` if the end is before the
@@ -180,5 +184,5 @@ public struct AssetSource: Sendable, Hashable {
   }
 
   /// The whole of an asset that has a duration of its own.
-  public func whole() throws(EditingError) -> AssetRange { try AssetRange(whole: id, description: description) }
+  public func whole() throws(EditingError) -> AssetRange { try AssetRange(whole: id, contents: contents) }
 }

@@ -3,13 +3,14 @@ public import CompositionModel
 /// A file and what it contains.
 public struct LoadedAsset: Sendable, Hashable {
   public var path: String
-  public var description: AssetDescription
+  /// What the file contains.
+  public var contents: AssetDescription
 
   /// - Parameters:
   ///   - path: The path of the file on the machine that is to read it.
-  ///   - description: From an earlier probe of the file.
-  public init(path: String, description: AssetDescription) {
+  ///   - contents: What the file contains, from an earlier probe of the file.
+  public init(path: String, contents: AssetDescription) {
     self.path = path
-    self.description = description
+    self.contents = contents
   }
 }

@@ -21,7 +21,7 @@ extension Edit {
   /// `determineCompatibleFileTypes(completionHandler:)` and `compatibility(ofExportPreset:with:outputFileType:)`.
   /// - Parameters:
   ///   - preset: What takes the place of the edit's own preset.
-  ///   - assets: What each file contains, such as `Asset.description`.
+  ///   - assets: What each file contains, such as `Asset.contents`.
   /// - Returns: The suggested one first. Empty: the edit cannot meet the preset, and `suggestedExport` says why.
   public func containers(
     compatibleWith preset: ExportSettings.Preset, assets: [AssetID: AssetDescription]

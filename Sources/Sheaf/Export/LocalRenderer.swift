@@ -56,7 +56,7 @@ public struct LocalRenderer: Sendable, Hashable {
       let described = try await describe(paths)
       return paths.map { path in
         let found = described[path] ?? .failure(SheafError(.failed, "\(path) was not probed"))
-        return found.map { LoadedAsset(path: path, description: $0) }
+        return found.map { LoadedAsset(path: path, contents: $0) }
       }
     }
   }

@@ -2,53 +2,56 @@ import Media
 import SystemSupport
 
 /// Samples of a track or of a composition, in order: an asynchronous sequence that reads while it is iterated. Each
-/// iteration begins anew, with a decoder and a thread of its own. At most one sample is read ahead, so memory does not
-/// grow.
+/// iteration begins anew, with a decoder and a thread of its own. At most one sample of a file is read ahead, so memory
+/// does not grow.
 public struct SampleBuffers<Sample: Sendable>: AsyncSequence, Sendable {
   public typealias Element = Sample
   public typealias Failure = SheafError
 
-  private let open: @Sendable () throws -> any SampleSource<Sample>
+  private let begin: @Sendable () -> any SampleParts<Sample>
 
+  /// Samples of one file.
   init(_ open: @escaping @Sendable () throws -> any SampleSource<Sample>) {
-    self.open = open
+    begin = { OnePart(open) }
+  }
+
+  /// Samples of files that are made while they are read.
+  init(parts begin: @escaping @Sendable () -> any SampleParts<Sample>) {
+    self.begin = begin
   }
 
   /// No samples.
   static var none: SampleBuffers { SampleBuffers { NoSource() } }
 
-  /// The same samples. They keep an object, such as the owner of the file that they are read from.
-  func keeping(_ owner: some AnyObject & Sendable) -> SampleBuffers {
-    SampleBuffers { [open] in try OwningSource(open(), owner) }
-  }
-
-  /// Each sample changed, or left out where `change` returns nil.
-  func changed(_ change: @escaping @Sendable (Sample) throws -> Sample?) -> SampleBuffers {
-    SampleBuffers { [open] in try ChangingSource(open(), change) }
-  }
-
-  public func makeAsyncIterator() -> Iterator { Iterator(open: open) }
+  public func makeAsyncIterator() -> Iterator { Iterator(begin) }
 
   /// A position in the samples. It belongs to one task.
   public struct Iterator: AsyncIteratorProtocol {
-    fileprivate let open: @Sendable () throws -> any SampleSource<Sample>
+    private let begin: @Sendable () -> any SampleParts<Sample>
+    private var parts: (any SampleParts<Sample>)?
     private var thread: SampleThread<Sample>?
     private var isAtEnd = false
 
-    fileprivate init(open: @escaping @Sendable () throws -> any SampleSource<Sample>) {
-      self.open = open
+    fileprivate init(_ begin: @escaping @Sendable () -> any SampleParts<Sample>) {
+      self.begin = begin
     }
 
     /// The next sample; nil after the last, and after an error.
     public mutating func next() async throws(SheafError) -> Sample? {
-      if isAtEnd { return nil }
       do {
-        try Task.checkCancellation()
-        let thread = try self.thread ?? SampleThread(open)
-        self.thread = thread
-        let sample = try await thread.next()
-        if sample == nil { end() }
-        return sample
+        while !isAtEnd {
+          try Task.checkCancellation()
+          if let sample = try await thread?.next() { return sample }
+          thread = nil
+          let parts = self.parts ?? begin()
+          self.parts = parts
+          guard let open = try await parts.next() else {
+            end()
+            return nil
+          }
+          thread = try SampleThread(open)
+        }
+        return nil
       } catch {
         end()
         throw SheafError(reading: error)
@@ -57,8 +60,29 @@ public struct SampleBuffers<Sample: Sendable>: AsyncSequence, Sendable {
 
     private mutating func end() {
       isAtEnd = true
-      thread = nil
+      (thread, parts) = (nil, nil)
     }
+  }
+}
+
+/// What samples are read from, a part after the other. One task uses it.
+protocol SampleParts<Sample>: Actor {
+  associatedtype Sample: Sendable
+
+  /// What opens the next part; nil after the last.
+  func next() async throws -> (@Sendable () throws -> any SampleSource<Sample>)?
+}
+
+private actor OnePart<Sample: Sendable>: SampleParts {
+  private var open: (@Sendable () throws -> any SampleSource<Sample>)?
+
+  init(_ open: @escaping @Sendable () throws -> any SampleSource<Sample>) {
+    self.open = open
+  }
+
+  func next() -> (@Sendable () throws -> any SampleSource<Sample>)? {
+    defer { open = nil }
+    return open
   }
 }
 
@@ -83,33 +107,6 @@ protocol SampleSource<Sample>: AnyObject {
 
 private final class NoSource<Sample: Sendable>: SampleSource {
   func next() -> Sample? { nil }
-}
-
-private final class OwningSource<Sample: Sendable>: SampleSource {
-  private let source: any SampleSource<Sample>
-  private let owner: any AnyObject & Sendable
-
-  init(_ source: any SampleSource<Sample>, _ owner: any AnyObject & Sendable) {
-    (self.source, self.owner) = (source, owner)
-  }
-
-  func next() throws -> Sample? { try withExtendedLifetime(owner) { try source.next() } }
-}
-
-private final class ChangingSource<Sample: Sendable>: SampleSource {
-  private let source: any SampleSource<Sample>
-  private let change: (Sample) throws -> Sample?
-
-  init(_ source: any SampleSource<Sample>, _ change: @escaping (Sample) throws -> Sample?) {
-    (self.source, self.change) = (source, change)
-  }
-
-  func next() throws -> Sample? {
-    while let sample = try source.next() {
-      if let changed = try change(sample) { return changed }
-    }
-    return nil
-  }
 }
 
 /// The thread of one reader: decoding blocks, and the threads of Swift's tasks must not wait for it.

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct EditingTests {
   private func piece(_ asset: AssetID, _ start: String, _ end: String) throws -> AssetRange {
-    AssetRange(asset: asset, description: try #require(try standardAssets()[asset]), range: try spanning(start, end))
+    AssetRange(asset: asset, contents: try #require(try standardAssets()[asset]), range: try spanning(start, end))
   }
 
   /// `asset source@target` of every clip.
@@ -54,7 +54,7 @@ import Testing
       asset.tracks.append(description)
     }
     var composition = Composition()
-    try composition.insert(AssetRange(asset: "a", description: asset, range: try spanning("0", "2")))
+    try composition.insert(AssetRange(asset: "a", contents: asset, range: try spanning("0", "2")))
     #expect(composition.tracks.filter { $0.type == .audio }.flatMap(\.clips).map(\.sourceTrack) == played)
   }
 
@@ -153,7 +153,7 @@ import Testing
     try composition.insert(try piece("v", "0", "4"))
     try composition.addTrack(.audio, id: "music")
     try composition.editTrack("music") { track in
-      try track.insert(AssetRange(whole: "s", description: try described { try SyntheticAssets.sound() }))
+      try track.insert(AssetRange(whole: "s", contents: try described { try SyntheticAssets.sound() }))
     }
     try composition.insert(try piece("mute", "1", "2"), at: try at("2"))
     #expect(composition.tracks.map(\.id) == ["video1", "audio1", "music"])
@@ -249,7 +249,7 @@ import Testing
         switch Int.random(in: 0...4, using: &random) {
         case 0, 1:
           try composition.insert(
-            AssetRange(asset: "v", description: try SyntheticAssets.video(), range: range), at: time(60))
+            AssetRange(asset: "v", contents: try SyntheticAssets.video(), range: range), at: time(60))
         case 2:
           try composition.remove(range)
           let cut = try range.intersection(MediaTimeRange(start: .zero, end: before))

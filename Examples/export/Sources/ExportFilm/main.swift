@@ -17,14 +17,14 @@ let source = edit.add(try await Asset(path: CommandLine.arguments[1]).load())
 try edit.composition.insert(source.range(from: start, to: end))
 
 // What the container stores best, at a constant quality; an average bit rate is `bitRate`.
-if !source.description.tracks.contains(where: { $0.type == .video }) { edit.export.video = .none }
-edit.export.metadata = source.description.metadata.filter { key, _ in
+if !source.contents.tracks.contains(where: { $0.type == .video }) { edit.export.video = .none }
+edit.export.metadata = source.contents.metadata.filter { key, _ in
   ["title", "album", "genre", "copyright"].contains(key)
 }
 edit.export.optimizeForNetworkUse = true
 
 // Every problem, before any work.
-let problems = edit.validate(against: [source.id: source.description], output: output.path)
+let problems = edit.validate(against: [source.id: source.contents], output: output.path)
 guard problems.isEmpty else {
   for problem in problems { print(problem) }
   exit(65)

@@ -20,16 +20,16 @@ func halfSize(_ video: VideoFormat) -> PixelSize {
 /// The pipeline of AVAssetReader and AVAssetWriter: both tracks are read and written alongside each other.
 func reencode() async throws {
   let reader = try await AssetReader(input)
-  let writer = try AssetWriter(to: output, metadata: reader.description.metadata)
+  let writer = try AssetWriter(to: output, metadata: reader.contents.metadata)
   try await withThrowingTaskGroup(of: Void.self) { group in
-    if let track = reader.description.defaultTrack(.video), let video = track.video {
+    if let track = reader.contents.defaultTrack(.video), let video = track.video {
       let rate = try video.nominalFrameRate.exact
       let pictures = try await writer.addVideo(
         settings, size: halfSize(video), frameDuration: MediaTime(Rational.one / rate), colour: video.colour)
       let samples = try reader.pictures(of: track, as: pictures.pool.format, size: pictures.pool.size)
       group.addTask { for try await sample in samples { try await pictures.append(sample) } }
     }
-    if let track = reader.description.defaultTrack(.audio), let audio = track.audio {
+    if let track = reader.contents.defaultTrack(.audio), let audio = track.audio {
       let sound = try await writer.addAudio(
         .init(codec: .aac, bitRate: 128_000), sampleRate: audio.sampleRate, channels: audio.channels)
       let samples = try reader.sound(of: track)
@@ -46,11 +46,11 @@ func reencodeConfined() async throws {
   var edit = Edit()
   let source = edit.add(try await input.load())
   try edit.composition.insert(source.whole())
-  if let video = source.description.defaultTrack(.video)?.video {
+  if let video = source.contents.defaultTrack(.video)?.video {
     edit.videoComposition.renderSize = halfSize(video)
   }
   edit.export.video = .settings(settings)
-  edit.export.metadata = source.description.metadata
+  edit.export.metadata = source.contents.metadata
   let film = try await ExportSession(edit, to: output, on: try .fromEnvironment()).export()
   print("\(film.frames) frames, \(film.bytes) bytes, SHA-256 \(film.digest)")
 }
