@@ -58,7 +58,7 @@ extension Lowering {
 }
 
 /// Names of languages in ISO 639-2, which has two codes for twenty of them.
-enum Languages {
+package enum Languages {
   /// By the bibliographic code, the terminological one.
   private static let terminological = [
     "alb": "sqi", "arm": "hye", "baq": "eus", "bur": "mya", "chi": "zho", "cze": "ces", "dut": "nld", "fre": "fra",
@@ -66,7 +66,7 @@ enum Languages {
     "rum": "ron", "slo": "slk", "tib": "bod", "wel": "cym",
   ]
 
-  static func areEqual(_ a: String, _ b: String) -> Bool {
+  package static func areEqual(_ a: String, _ b: String) -> Bool {
     let (a, b) = (a.lowercased(), b.lowercased())
     return terminological[a] ?? a == terminological[b] ?? b
   }

@@ -33,8 +33,8 @@ struct SnippetTests {
   }
 
   @Test(arguments: [
-    ("docs/from-avfoundation.md", 13), ("Sources/Sheaf/Sheaf.docc/Editing.md", 5),
-    ("Sources/Sheaf/Sheaf.docc/ReadingAndWriting.md", 7), ("Sources/Sheaf/Sheaf.docc/Exporting.md", 6),
+    ("docs/from-avfoundation.md", 18), ("Sources/Sheaf/Sheaf.docc/Editing.md", 5),
+    ("Sources/Sheaf/Sheaf.docc/ReadingAndWriting.md", 9), ("Sources/Sheaf/Sheaf.docc/Exporting.md", 7),
     ("README.md", 1),
   ])
   func `every snippet is compiled`(page: String, count: Int) throws {
@@ -43,8 +43,9 @@ struct SnippetTests {
       "Examples/export/Sources/ExportFilm/main.swift",
     ]
     sources += [
-      "EditDocumentTests", "ExportPresetsTests", "ExportTests", "ImageGeneratorTests", "ReadingTests",
-      "StoredWritingTests", "WritingTests",
+      "AssetExportTests", "EditDocumentTests", "ExportPresetsTests", "ExportTests", "ImageGeneratorTests",
+      "OutputSettingsTests",
+      "ReadingTests", "StoredWritingTests", "WaveformGeneratorTests", "WritingTests",
     ].map {
       "Tests/SheafTests/\($0).swift"
     }
