@@ -76,7 +76,7 @@ import Testing
       try track.insert(source.range(from: half, to: MediaTime(seconds: 1)), of: sounds[2])
       try track.insert(source.range(from: .zero, to: half), of: german, at: .zero)
     }
-    edit.export.audio = .settings(.init(codec: .pcm, channels: 1, bitDepth: 16))
+    edit.export.audio = .settings(.init(codec: .pcm, sampleRate: 48000, channels: 1, bitDepth: 16))
     let film = try await ExportSession(edit, to: folder.url.appendingPathComponent("film.wav"), on: .local(renderer))
       .export()
     func samples(_ file: String, _ track: Int) throws -> [Int16] {
@@ -85,7 +85,8 @@ import Testing
       }
     }
     let expected = try Array(samples(path, 1)[..<24000] + samples(path, 2)[24000...])
-    #expect(try samples(film.url.path, 0) == expected)
+    // Printing two whole arrays takes minutes.
+    #expect(try samples(film.url.path, 0).elementsEqual(expected))
     // An edit that is read from its document has the same clips.
     let read = try Edit(document: edit.document(), assets: [source.id: asset.contents])
     #expect(read.composition == edit.composition)

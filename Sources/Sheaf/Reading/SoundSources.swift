@@ -53,12 +53,13 @@ final class ConvertedSoundSource<Value: LinearPCM>: SampleSource {
     _ path: String, _ track: TrackDescription, _ audio: AudioFormat, _ settings: AudioOutputSettings<Value>,
     _ positions: Range<Int64>
   ) throws {
-    let channels: Int
-    (rate, channels) = try settings.resolved(for: audio)
+    let resolved = try settings.resolved(for: audio)
+    rate = resolved.sampleRate
     isInterleaved = settings.isInterleaved
     self.track = try readingSound {
       try ConvertedTrack(
-        track, audio, input: openFile(path), sampleRate: rate, channels: channels, positions: positions)
+        track, audio, input: openFile(path), sampleRate: resolved.sampleRate, channels: resolved.channels,
+        positions: positions)
     }
   }
 
