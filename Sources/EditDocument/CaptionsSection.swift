@@ -136,8 +136,8 @@ extension Lowering {
       }
       problems.add(
         pointer.key("asset"),
-        "'\(id.shortened)' has no captions; a file of captions is of the kind SRT, WebVTT, ASS or SSA, and a movie may "
-          + "have a text track")
+        "'\(id.shortened)' has no captions; a file of captions is of the kind SRT, WebVTT, ASS, SSA or SCC, and a movie "
+          + "may have a text track")
       return nil
     }
     guard let format = track.captions else {

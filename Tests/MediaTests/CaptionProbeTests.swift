@@ -83,6 +83,67 @@ import Testing
     #expect(events(text) == ["1000-2000 {\\k50}One {\\kf20}{\\K7}two{\\ko5} {k5} end"])
   }
 
+  /// A line of a file of Scenarist: commands of CEA-608, each sent twice, and texts, all with odd parity.
+  private func line(_ time: String, _ parts: [ClosedCaptionCommand]) -> String {
+    func parity(_ byte: UInt8) -> UInt8 { byte.nonzeroBitCount % 2 == 0 ? byte | 0x80 : byte }
+    let words = parts.flatMap { part -> [[UInt8]] in
+      switch part {
+      case .control(let first, let second): return [[first, second], [first, second]]
+      case .text(let text):
+        let bytes = Array(text.utf8) + (text.utf8.count % 2 == 0 ? [] : [0])
+        return stride(from: 0, to: bytes.count, by: 2).map { Array(bytes[$0..<($0 + 2)]) }
+      }
+    }
+    return time + "\t" + words.map { $0.map { String(format: "%02x", parity($0)) }.joined() }.joined(separator: " ")
+      + "\n\n"
+  }
+
+  private enum ClosedCaptionCommand {
+    case control(UInt8, UInt8)
+    case text(String)
+    static let clear = control(0x14, 0x2E)
+    static let popOn = control(0x14, 0x20)
+    static let show = control(0x14, 0x2F)
+    static let remove = control(0x14, 0x2C)
+    static let rollUp = control(0x14, 0x25)
+    static let carriageReturn = control(0x14, 0x2D)
+    static let row1 = control(0x11, 0x40)
+    static let row14 = control(0x14, 0x50)
+    static let row15 = control(0x14, 0x70)
+    static let row15Slanted = control(0x14, 0x6E)
+  }
+
+  @Test func `closed captions have their lines, at the top or the bottom, at the times of their pictures`() throws {
+    func text(_ separator: String) -> String {
+      "Scenarist_SCC V1.0\n\n"
+        + line("00:00:01\(separator)15", [.clear, .popOn, .row15, .text("HELLO"), .show])
+        + line(
+          "00:00:03\(separator)00",
+          [.clear, .popOn, .row14, .text("Second, of"), .row15Slanted, .text("two lines"), .show])
+        + line("00:01:05\(separator)02", [.remove])
+        + line("01:00:00\(separator)00", [.clear, .popOn, .row1, .text("At the top"), .show])
+    }
+    let asset = try probe(text(":"), as: "a.scc")
+    #expect(asset.container == "scc" && asset.tracks.map(\.codec) == ["eia_608"])
+    // Picture 45 of 30000/1001 a second is shown at 1.5015 s. What is never removed is shown for three seconds.
+    #expect(
+      events(asset) == [
+        "1502-3003 HELLO", "3003-65132 Second, of\\N{\\i1}two lines", "3603600-3606600 {\\an8}At the top",
+      ])
+    // 1953 pictures but for two, and 108,000 but for 108.
+    #expect(
+      events(try probe(text(";"), as: "drop.scc")) == [
+        "1502-3003 HELLO", "3003-65065 Second, of\\N{\\i1}two lines", "3599996-3602996 {\\an8}At the top",
+      ])
+    let rolled =
+      "Scenarist_SCC V1.0\n\n"
+      + ["one", "two", "three"].enumerated().map { number, word in
+        line("00:00:0\(number + 1):00", [.rollUp, .carriageReturn, .row15, .text(word)])
+      }.joined() + line("00:00:04:00", [.remove])
+    #expect(
+      events(try probe(rolled, as: "rolled.scc")) == ["1001-2002 one", "2002-3003 one\\Ntwo", "3003-4004 two\\Nthree"])
+  }
+
   @Test func `the text track of a movie is found and does not make it longer`() throws {
     let folder = try TemporaryFolder()
     try Data(Self.srt.utf8).write(to: URL(fileURLWithPath: folder.path("a.srt")))

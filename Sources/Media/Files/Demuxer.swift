@@ -256,7 +256,7 @@ private let allowedFormats = [
   "wav", "w64", "aiff", "au", "caf", "mp3", "flac", "aac", "loas", "ac3", "eac3", "dts", "dtshd", "truehd", "mlp",
   "tta", "wv", "ape", "amr", "amrnb", "amrwb", "voc", "tak", "aptx", "gsm",
   // Captions.
-  "srt", "webvtt", "ass",
+  "srt", "webvtt", "ass", "scc",
   // Still images and animations.
   "gif", "apng", "png_pipe", "jpeg_pipe", "jpegls_pipe", "webp_pipe", "bmp_pipe", "tiff_pipe", "j2k_pipe",
   "jpegxl_pipe", "dpx_pipe", "exr_pipe", "psd_pipe", "ppm_pipe", "pgm_pipe", "pgmyuv_pipe", "pbm_pipe", "pam_pipe",

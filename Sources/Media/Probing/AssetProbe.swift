@@ -79,14 +79,14 @@ package enum AssetProbe {
     let format = try SubRipCheck.isOne(source, name: name) ? "srt" : nil
     var demuxer = try Demuxer(source, name: name, format: format, liveness: liveness)
     var places = DiscontinuityScan(demuxer)
-    var scans = try scan(demuxer, liveness) { (packet, stream) throws(MediaError) in
+    var scans = try scan(demuxer, source, liveness) { (packet, stream) throws(MediaError) in
       try places.add(packet, of: stream)
     }
     let discontinuities = try places.discontinuities()
     if !discontinuities.isEmpty {
       // Once more, with the times corrected.
       demuxer = try Demuxer(source, name: name, discontinuities: discontinuities, liveness: liveness)
-      scans = try scan(demuxer, liveness) { (_, _) throws(MediaError) in }
+      scans = try scan(demuxer, source, liveness) { (_, _) throws(MediaError) in }
     }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
     return Reading(
@@ -159,16 +159,18 @@ package enum AssetProbe {
 
   /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks.
   private static func scan(
-    _ demuxer: Demuxer, _ liveness: Liveness?,
+    _ demuxer: Demuxer, _ source: any ByteSource, _ liveness: Liveness?,
     visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void
   ) throws(MediaError) -> TrackScans {
-    let scans = TrackScans(demuxer, liveness)
+    let timecode = demuxer.formatName == "scc" ? try ScenaristTimecode(source) : nil
+    let scans = TrackScans(demuxer, liveness, timecode)
     let packet = try Packet()
     while try demuxer.read(into: packet) {
       guard let stream = demuxer.streams[Int(packet.pointer.pointee.stream_index)] else { continue }
       if scans.type(of: stream)?.isMedia == true { try visit(packet, stream) }
       try scans.add(packet, of: stream)
     }
+    scans.end()
     return scans
   }
 

@@ -4,7 +4,7 @@ import CompositionModel
 /// Decodes the captions of a text track, packet by packet.
 final class CaptionScan {
   /// libavcodec's names of the codecs whose captions are text. Of others they are pictures.
-  private static let codecs: Set<String> = ["subrip", "srt", "webvtt", "ass", "ssa", "mov_text", "text"]
+  private static let codecs: Set<String> = ["subrip", "srt", "webvtt", "ass", "ssa", "mov_text", "text", "eia_608"]
   private static let codecsWithStyles: Set<String> = ["ass", "ssa"]
 
   private let context: UnsafeMutablePointer<AVCodecContext>
@@ -16,6 +16,9 @@ final class CaptionScan {
   /// Whether a caption that ends at its start, or before, is shown at no time: the end is written in the file. In
   /// others it is one without an end.
   private let hasEnds: Bool
+  /// Whether a packet has commands to a decoder, and no caption: closed captions.
+  private let isClosed: Bool
+  private let timecode: ScenaristTimecode?
   /// Whether cues may have times of words, on the file's own timeline.
   private let hasWords: Bool
   private var events: [(start: Int64, end: Int64?, fields: String)] = []
@@ -23,16 +26,21 @@ final class CaptionScan {
   private var format: ScriptEventFormat
 
   /// Nil for a track whose captions are no text, or that cannot be decoded.
-  /// - Parameter container: libavformat's name of the file's format.
-  init?(_ stream: UnsafeMutablePointer<AVStream>, container: String, name: String) throws(MediaError) {
+  /// - Parameter timecode: That of a file whose times are timecodes.
+  init?(
+    _ stream: UnsafeMutablePointer<AVStream>, _ demuxer: Demuxer, _ timecode: ScenaristTimecode?
+  ) throws(MediaError) {
+    let (container, name) = (demuxer.formatName, demuxer.name)
     let parameters = stream.pointee.codecpar!
     codec = StoredCodec.name(parameters)
     guard Self.codecs.contains(codec), let decoder = avcodec_find_decoder(parameters.pointee.codec_id) else {
       return nil
     }
     self.name = name
+    self.timecode = timecode
     // All properties are set before the first error, so that the decoder is freed.
     format = ScriptEventFormat(name: name)
+    isClosed = codec == "eia_608"
     hasWords = container == "webvtt"
     hasEnds = ["srt", "webvtt", "ass"].contains(container)
     timebase = stream.pointee.time_base
@@ -68,12 +76,41 @@ final class CaptionScan {
     guard isComplete != 0 else { return }
     defer { avsubtitle_free(&subtitle) }
     let end = packet.duration > 0 || hasEnds ? packet.pts &+ packet.duration : nil
+    try add(subtitle, isClosed ? closedTimes(of: subtitle) : (packet.pts, end), hasMarks: marked != nil)
+  }
+
+  /// Adds what the decoder still has after the last packet: the last closed caption, if nothing has removed it.
+  func end() throws(MediaError) {
+    guard isClosed else { return }
+    let flush = try Packet()
+    var subtitle = AVSubtitle()
+    var isComplete: Int32 = 0
+    guard avcodec_decode_subtitle2(context, &subtitle, &isComplete, flush.pointer) >= 0, isComplete != 0 else { return }
+    defer { avsubtitle_free(&subtitle) }
+    // Nothing says when it ends.
+    try add(subtitle, (closedTimes(of: subtitle).start, nil), hasMarks: false)
+  }
+
+  /// When closed captions were shown and removed, which the decoder knows.
+  private func closedTimes(of subtitle: AVSubtitle) -> (start: Int64, end: Int64?) {
+    let milliseconds = AVRational(num: 1, den: 1000)
+    let start = av_rescale_q(subtitle.pts, AVRational(num: 1, den: AV_TIME_BASE), milliseconds)
+    let end = subtitle.end_display_time == .max ? nil : start + Int64(subtitle.end_display_time)
+    func ticks(_ time: Int64) -> Int64 {
+      av_rescale_q(timecode?.milliseconds(ofTime: time) ?? time, milliseconds, timebase)
+    }
+    return (ticks(start), end.map(ticks))
+  }
+
+  private func add(
+    _ subtitle: AVSubtitle, _ times: (start: Int64, end: Int64?), hasMarks: Bool
+  ) throws(MediaError) {
     for index in 0..<Int(subtitle.num_rects) {
       guard let text = subtitle.rects[index]?.pointee.ass else { continue }
       let decoded = String(cString: text)
-      let fields = try format.usual(
-        marked == nil ? decoded.replacing("\u{1}", with: "") : CueWords.tagged(decoded))
-      events.append((packet.pts, end, fields))
+      var fields = try format.usual(hasMarks ? CueWords.tagged(decoded) : decoded.replacing("\u{1}", with: ""))
+      if isClosed { fields = ClosedCaptions.placed(fields) }
+      events.append((times.start, times.end, fields))
       size += fields.utf8.count
       guard events.count <= CaptionsFormat.greatestCount, size <= CaptionsFormat.greatestSize else {
         throw MediaError(

@@ -27,12 +27,15 @@ final class TrackScans {
 
   private let demuxer: Demuxer
   private let liveness: Liveness?
+  private let timecode: ScenaristTimecode?
   /// By stream, with the codec that it had when its scan began.
   private var scans: [(scan: Scan, codec: AVCodecID)] = []
 
-  init(_ demuxer: Demuxer, _ liveness: Liveness?) {
+  /// - Parameter timecode: That of a file whose times are timecodes.
+  init(_ demuxer: Demuxer, _ liveness: Liveness?, _ timecode: ScenaristTimecode?) {
     self.demuxer = demuxer
     self.liveness = liveness
+    self.timecode = timecode
     demuxer.select { TrackScans.mediaType(of: $0) != nil }
     addStreams()
   }
@@ -61,7 +64,7 @@ final class TrackScans {
     case .audio: scan = .audio(Result { () throws(MediaError) in try AudioScan(stream, demuxer) })
     case .subtitle:
       do throws(MediaError) {
-        let captions = try CaptionScan(stream, container: demuxer.formatName, name: demuxer.name)
+        let captions = try CaptionScan(stream, demuxer, timecode)
         scan = .other(.subtitle, PacketExtent(), captions.map { .success($0) })
       } catch {
         scan = .other(.subtitle, PacketExtent(), .failure(error))
@@ -101,6 +104,14 @@ final class TrackScans {
       }
       scans[index].scan = .other(type, extent, captions)
     case .none: break
+    }
+  }
+
+  /// After the last packet.
+  func end() {
+    for index in scans.indices {
+      guard case .other(let type, let extent, .success(let captions)?) = scans[index].scan else { continue }
+      do throws(MediaError) { try captions.end() } catch { scans[index].scan = .other(type, extent, .failure(error)) }
     }
   }
 
