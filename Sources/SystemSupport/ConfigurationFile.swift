@@ -24,8 +24,9 @@ package enum ConfigurationFile {
   ///
   /// - Parameters:
   ///   - arguments: Of the command line, without the program's name.
-  ///   - help: The program's commands and options, as its argument parser describes them in JSON.
-  package static func apply(_ arguments: [String], help: String) throws(SettingError) {
+  ///   - help: The program's commands and options, as its argument parser describes them in JSON. It takes most of a
+  ///     command's time to make, so it is made only for a file.
+  package static func apply(_ arguments: [String], help: @autoclosure () -> String) throws(SettingError) {
     guard let path = path(in: arguments) ?? ProcessEnvironment.value(variable) else { return }
     let bytes: [UInt8]
     do {
@@ -34,7 +35,7 @@ package enum ConfigurationFile {
       throw SettingError("the configuration file cannot be read: \(error)")
     }
     do {
-      for (name, value) in try values(of: bytes, for: options(in: help, arguments)) {
+      for (name, value) in try values(of: bytes, for: options(in: help(), arguments)) {
         // Docker compose passes variables that are not set as empty ones.
         if ProcessEnvironment.value(name) == nil { setenv(name, value, 1) }
       }
