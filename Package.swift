@@ -407,7 +407,7 @@ let package = Package(
         "SheafCLI", "SheafServer", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "Client", "CompositionModel",
         "ContentStorage", "Digest", "FarmAPI", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms", "TLS", "Wire",
       ],
-      exclude: ["check-playlist", "play-playlist"], swiftSettings: strict + optimisedSwift),
+      exclude: ["check-playlist", "check-presentation", "play-playlist", "play-presentation"], swiftSettings: strict + optimisedSwift),
   ],
   swiftLanguageModes: [.v6]
 )
