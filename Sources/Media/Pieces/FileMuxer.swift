@@ -1,5 +1,6 @@
 internal import CMedia
 package import CompositionModel
+package import PieceFiles
 
 /// Writes the output file from the packets of finished pieces, to an open descriptor that can seek. The
 /// same headers and packets in the same order give the same bytes.
