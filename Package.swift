@@ -144,7 +144,7 @@ let package = Package(
       dependencies: [
         "CMemory", "CompositionModel", "EditDocument", "RenderTasks", "Segmenter", "FarmAPI", "FarmModel", "FarmWire",
         "Jobs", "Wire",
-        "ContentStorage", "Digest", "Runtime", "SystemSupport", "TLS", protobuf, logging,
+        "ContentStorage", "Digest", "PieceFiles", "Runtime", "SystemSupport", "TLS", protobuf, logging,
       ],
       swiftSettings: strict + optimisedSwift),
     .target(
