@@ -1,5 +1,6 @@
 internal import CMedia
 package import CompositionModel
+package import PieceFiles
 
 /// Encodes the frames of one segment. Groups of pictures are closed and the first frame is a keyframe.
 /// The parameter sets depend on the settings alone, so that pieces of one film can follow one another.

@@ -26,6 +26,7 @@ extension ExportSettings {
     }
     carried = export.carry.map { kinds in Document.Carried.allCases.filter(kinds.contains).map(Carried.init) }
     metadataFilter = export.metadataFilter.map { _ in .forSharing }
+    manifests = export.manifests
   }
 
   var written: Document.Export {
@@ -45,6 +46,7 @@ extension ExportSettings {
     case .asset(let id): export.artwork = .asset(id)
     }
     export.metadataFilter = metadataFilter.map { _ in .forSharing }
+    export.manifests = manifests
     export.chapters = chapters.map { Document.Chapter(at: .seconds($0.start), $0.title) }
     export.outputs = outputs.map(\.written)
     export.carry = carried.map { Set($0.map(\.written)) }
