@@ -131,6 +131,7 @@ extension DocumentReader {
       unreported(fields["video"], VideoKeys.sharedForm), unreported(fields["audio"], AudioKeys.sharedForm)
     )
     checkPassthrough(entry, fields)
+    if entry.written.smart == true, let smart = fields["smart"] { checkSmart(entry, smart) }
     entry.optimizeForNetworkUse = entry.written.optimizeForNetworkUse ?? true
     entry.metadata = MetadataEntry(entry.written, isGiven: fields.has("carryMetadata"))
     switch entry.written.artwork {
@@ -292,6 +293,10 @@ extension Lowering {
       if video != nil { settings.cleanAperture = cleanAperture(format, container) }
       if let plays = entry.presetVideo.plays, plays > 0, container.playCounts != nil { settings.plays = plays }
       if container.isPlaylist { settings.playlist = playlistName }
+      if entry.written.smart == true {
+        checkSmart(video, container)
+        settings.isSmart = true
+      }
       return settings
     }
   }

@@ -104,8 +104,8 @@ import Testing
     let sound = Self.inner.replacing(#""sound": false, "#, with: "")
     let edit = try lowered(
       text(sound, tracks: #", { "id": "a", "type": "audio", "clips": [ { "asset": "n", "use": "0..2" } ] }"#))
-    #expect(edit.nested?["n"]?.description.tracks.map(\.type) == [.video, .audio])
-    #expect(edit.nested?["n"]?.description.defaultTrack(.audio)?.audio?.channels == 2)
+    #expect(edit.nested?["n"]?.contents.tracks.map(\.type) == [.video, .audio])
+    #expect(edit.nested?["n"]?.contents.defaultTrack(.audio)?.audio?.channels == 2)
     #expect(edit.composition.tracks.last { $0.type == .audio }?.clips.first?.asset == "n")
   }
 
@@ -133,11 +133,11 @@ import Testing
         "assets": { "v": "v.mov" }, "tracks": [ { "clips": [ { "asset": "v", "use": "1..{{end}}", "fit": "{{fit}}" } ] } ] }
       """#
     let edit = try lowered(text(template, keys: #", "set": { "end": "7/2" }"#))
-    #expect(edit.nested?["n"]?.description.duration == (try at("5/2")))
+    #expect(edit.nested?["n"]?.contents.duration == (try at("5/2")))
     let outer = text(template, keys: #", "set": { "end": "{{e}}" }"#).replacing(
       #""sheaf": 1, "assets": { "v": "v.mov", "n""#,
       with: #""sheaf": 1, "parameters": { "e": { "type": "time", "default": 3 } }, "assets": { "v": "v.mov", "n""#)
-    #expect(try lowered(outer).nested?["n"]?.description.duration == MediaTime(seconds: 2))
+    #expect(try lowered(outer).nested?["n"]?.contents.duration == MediaTime(seconds: 2))
     let place = "/assets/n/set/"
     #expect(try problems(text(template, keys: #", "set": { "end": true }"#)).map(\.pointer).contains(place + "end"))
     #expect(try problems(text(template, keys: #", "set": { "en": 1 }"#)).map(\.pointer).contains(place + "en"))
@@ -168,7 +168,7 @@ import Testing
     let nested = try #require(read.documents["n"])
     #expect(nested.isTransparent && nested.folder == "a" && nested.document.assets == ["v": "media/v.mov"])
     #expect(try Document(json: read.json) == read)
-    #expect(try lowered(read.json).nested?["n"]?.description.defaultTrack(.video)?.video?.hasAlpha == true)
+    #expect(try lowered(read.json).nested?["n"]?.contents.defaultTrack(.video)?.video?.hasAlpha == true)
   }
 
   @Test func `documents are nested up to eight deep`() throws {

@@ -36,6 +36,9 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var plays: Int?
   /// The name of the film's playlist without extension, with which the names of its files begin. Nil: it has none.
   public var playlist: String?
+  /// Whether pictures that the film shows as they are stored are copied, and only the others are encoded. Nil: all are
+  /// encoded.
+  public var isSmart: Bool?
 
   public init(
     path: String?, container: Container, video: VideoSettings?, audio: AudioSettings?,
