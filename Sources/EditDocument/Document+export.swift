@@ -29,6 +29,8 @@ extension Document {
     public var outputs: [Output] = []
     /// With the preset `passthrough`: what a copy has beside the tracks that are named. Nil: all.
     public var carry: Set<Carried>?
+    /// Whether pictures that the film shows as they are stored are copied. Not with `outputs`. Nil: all are encoded.
+    public var smart: Bool?
 
     public init(to path: String? = nil) { to = path }
   }

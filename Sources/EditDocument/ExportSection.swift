@@ -133,6 +133,7 @@ extension DocumentReader {
       unreported(fields["video"], VideoKeys.sharedForm), unreported(fields["audio"], AudioKeys.sharedForm)
     )
     checkPassthrough(entry, fields)
+    if entry.written.smart == true, let smart = fields["smart"] { checkSmart(entry, smart) }
     entry.optimizeForNetworkUse = entry.written.optimizeForNetworkUse ?? true
     entry.metadata = MetadataEntry(entry.written, isGiven: fields.has("carryMetadata"))
     switch entry.written.artwork {
@@ -299,6 +300,10 @@ extension Lowering {
         // What the container is by itself is not stated, so that such films are planned as they always were.
         let manifests = entry.manifests
         settings.manifests = manifests.count > 1 ? manifests : nil
+      }
+      if entry.written.smart == true {
+        checkSmart(video, container)
+        settings.isSmart = true
       }
       return settings
     }

@@ -95,13 +95,18 @@ enum ExportKeys {
       "with the preset `passthrough`: what a copy has beside the tracks that are named, see [Copying](copying.md)")
   }()
 
+  static let smart = Key(
+    "smart", .boolean, default: "`false`",
+    "`true`: pictures that the film shows as they are stored are copied, and only the others are encoded, see [Smart "
+      + "rendering](smart-rendering.md)")
+
   /// How pictures and sound are encoded depends on the container, the preset and the outputs.
   static let properties: [Property<Document.Export>] = [
     to.of(\.to), video.of(\.video).readBySection, audio.of(\.audio).readBySection,
     optimizeForNetworkUse.of(\.optimizeForNetworkUse), timeRange.of(\.timeRange), preset.of(\.preset).readBySection,
     metadata.of(\.metadata, standard: [:]), carryMetadata.of(\.carryMetadata), metadataFilter.of(\.metadataFilter),
     chapters.of(list: \.chapters), artwork.of(\.artwork), manifests.of(\.manifests),
-    outputs.of(list: \.outputs).readBySection, carry.of(\.carry),
+    outputs.of(list: \.outputs).readBySection, carry.of(\.carry), smart.of(\.smart),
   ]
   static let table = ObjectTable(
     name: "export", noun: "'export'", keys: Array(properties), instead: ExportEntry.instead,

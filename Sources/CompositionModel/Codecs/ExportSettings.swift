@@ -38,6 +38,9 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var playlist: String?
   /// What names the files of a playlist's film. Nil: a file of the container alone, or there is no playlist.
   public var manifests: [Manifest]?
+  /// Whether pictures that the film shows as they are stored are copied, and only the others are encoded. Nil: all are
+  /// encoded.
+  public var isSmart: Bool?
 
   public init(
     path: String?, container: Container, video: VideoSettings?, audio: AudioSettings?,

@@ -8,6 +8,7 @@ struct H264: LeveledVideoCodecDefinition {
   let bitRates: ClosedRange<Int>? = 1000...1_000_000_000
   let maxBitRates: ClosedRange<Int>? = RateLimit.bitRates
   let defaultPreset: String? = "medium"
+  let smartRendering: SmartRendering? = .sharedParameterSets
 
   private static let defaultQuality = 23.0
 

@@ -175,6 +175,9 @@ public struct ExportSettings: Sendable, Hashable {
   public var metadata: [String: String]
   /// In order of time.
   public var chapters: [Chapter]
+  /// Whether pictures that the film shows as they are stored are copied, and only the others are encoded. Not with
+  /// `outputs`.
+  public var isSmart = false
 
   public init(
     path: String? = nil, video: Stream<Video> = .automatic, audio: Stream<Audio> = .automatic,
