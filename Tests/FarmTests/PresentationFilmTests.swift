@@ -151,7 +151,7 @@ struct PresentationFilmTests {
               { "name": "hevc", "container": "mp4", "video": { "codec": "hevc", "preset": "ultrafast" } } ] }
           """,
           #", { "type": "subtitle", "language": "eng", "title": "English", "clips": [ { "asset": "en" } ] }"#),
-        to: "edit-\(name).json")
+        to: "edit-\(name)\(manifests.count).json")
     }
     let both = try edit("film.mpd", #""manifests": ["mpd", "m3u8"], "#)
     for (name, document) in [("both", both), ("dash", try edit("film.mpd", "")), ("hls", try edit("film.m3u8", ""))] {

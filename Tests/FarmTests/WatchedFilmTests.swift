@@ -57,9 +57,10 @@ import Testing
         for segment in $(grep m4s part.m3u8); do farm "$watch/$segment" >> part.mp4; done
         tag=$(farm -o first -D - "$watch/$first" | tr -d '\r' | sed -n 's/^[Ee][Tt][Aa][Gg]: //p')
         farm -o again -w '%{http_code}\n' -H "If-None-Match: $tag" "$watch/$first" > again-status
-        curl -s -o /dev/null -w '%{http_code} ' -H "Authorization: Bearer $SHEAF_TOKEN" \
-          "$watch/video-99.m4s" "$watch/video-01.m4s" "$watch/film.mpd" "$watch/$(grep -c m4s part.m3u8 | sed 's/.*/video-&.m4s/')" \
-          > statuses
+        next=video-$(grep -c m4s part.m3u8).m4s
+        for name in video-99.m4s video-01.m4s film.mpd "$next"; do
+          curl -s -o /dev/null -w '%{http_code} ' -H "Authorization: Bearer $SHEAF_TOKEN" "$watch/$name"
+        done > statuses
         farm -X POST "$api/jobs/$job/resume" > /dev/null
         farm -N "$api/jobs/$job/events" > events
         farm "$watch/film.m3u8" > film.m3u8
