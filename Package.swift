@@ -285,7 +285,7 @@ let package = Package(
       name: "RendererTests",
       dependencies: [
         "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "EditDocument", "CKernels", "CPango",
-        "SheafCompositing",
+        "PieceFiles", "SheafCompositing",
         "SystemSupport", "TestMedia", "TestPrograms",
       ],
       swiftSettings: strict + optimisedSwift),

@@ -1,5 +1,6 @@
 internal import CMedia
 package import CompositionModel
+package import PieceFiles
 
 /// Stored pictures of a file that take the place of encoded ones in a film. Each packet is checked as it is read: what
 /// the file's description says of it is a condition, and never the proof.
