@@ -46,8 +46,8 @@ package struct CopiedFrames: Sendable, Hashable, Codable {
   package var times: FrameTimes
   /// How many pictures are decoded before one that is presented earlier, at most.
   package var reorderDepth: Int
-  /// True if the segment before it is copied too. Two instantaneous decoding refreshes that follow one another must have
-  /// different identifiers, which two files may not have. Nil: it is not.
+  /// True if the segment before it is copied too. Two instantaneous decoding refreshes that follow one another must
+  /// have different identifiers, which two files may not have. Nil: it is not.
   package var followsCopy: Bool?
 
   package init(times: FrameTimes, reorderDepth: Int, followsCopy: Bool) {

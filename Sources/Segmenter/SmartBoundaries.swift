@@ -1,8 +1,8 @@
 import CompositionModel
 import RenderTasks
 
-/// The segments of a film with smart rendering: each run that is copied is one, and what is between them is cut as it is
-/// in other films.
+/// The segments of a film with smart rendering: each run that is copied is one, and what is between them is cut as it
+/// is in other films.
 enum SmartBoundaries {
   /// The fewest frames of a segment that is encoded beside another one. One of a single frame could have the identifier
   /// of an instantaneous decoding refresh in common with the next.

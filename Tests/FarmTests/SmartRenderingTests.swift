@@ -84,8 +84,8 @@ struct SmartRenderingTests {
     }
   }
 
-  /// The last frame before `end` up to which as many pictures are decoded as are shown, plus one, from the last keyframe
-  /// on: an oracle that tries every end.
+  /// The last frame before `end` up to which as many pictures are decoded as are shown, plus one, from the last
+  /// keyframe on: an oracle that tries every end.
   private func lastEnd(before end: Int, in packets: [StoredPacket]) -> Int {
     let key = packets.lastIndex { $0.isKey && $0.pts < end } ?? 0
     let start = packets[key].pts

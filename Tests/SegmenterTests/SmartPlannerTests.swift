@@ -4,7 +4,8 @@ import Testing
 @testable import RenderTasks
 @testable import Segmenter
 
-/// Which frames of a film are copied, and why others are not. Films have 30 frames a second and a keyframe every second.
+/// Which frames of a film are copied, and why others are not. Films have 30 frames a second and a keyframe every
+/// second.
 @Suite struct SmartPlannerTests {
   /// A described film whose runs can end with each second picture.
   private func film(

@@ -1,6 +1,6 @@
 /// The identifiers of instantaneous decoding refreshes (idr_pic_id). Two that follow one another must differ, and no
-/// piece knows what is before it: encoded ones have numbers that copied ones do not have, and the first of a copied piece
-/// after another one has a number of its own.
+/// piece knows what is before it: encoded ones have numbers that copied ones do not have, and the first of a copied
+/// piece after another one has a number of its own.
 enum AVCIdentifiers {
   static let first = 60001
   static let others = [60002, 60003]
@@ -115,8 +115,8 @@ struct AVCRetargeting {
     MediaError(.unsupported, operation: "encoding", subject: "h264", message: "a packet of the encoder \(message)")
   }
 
-  /// The first picture of a copied stream with another identifier: its slices are those of a refresh. Nil if they cannot
-  /// be read.
+  /// The first picture of a copied stream with another identifier: its slices are those of a refresh. Nil if they
+  /// cannot be read.
   static func renewed(_ packet: UnsafeRawBufferPointer, _ sets: AVCParameterSets, identifier: Int) -> [UInt8]? {
     guard let units = AVCUnits.split(withLengths: packet) else { return nil }
     var renewed: [[UInt8]] = []

@@ -1,8 +1,8 @@
 internal import CompositionModel
 internal import PieceFiles
 
-/// The parameter sets of a film of H.264 whose encoded pictures follow copied ones: those of the copied ones. x264 is set
-/// up so that it uses nothing that they do not allow.
+/// The parameter sets of a film of H.264 whose encoded pictures follow copied ones: those of the copied ones. x264 is
+/// set up so that it uses nothing that they do not allow.
 struct AVCTarget {
   let record: [UInt8]
   let sets: AVCParameterSets

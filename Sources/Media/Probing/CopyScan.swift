@@ -1,7 +1,8 @@
 internal import CMedia
 internal import CompositionModel
 
-/// Finds out which pictures of a track can be copied into a film that is rendered. Packets are added in the file's order.
+/// Finds out which pictures of a track can be copied into a film that is rendered. Packets are added in the file's
+/// order.
 struct CopyScan {
   private enum Kind {
     case h264(AVCParameterSets)

@@ -16,8 +16,9 @@ struct CopiedSegment {
     (self.task, self.smart, self.copy, self.inputs, self.liveness) = (task, smart, copy, inputs, liveness)
   }
 
-  /// Writes the piece. Returns false if the file does not have the pictures as the plan expects: nothing is written then,
-  /// and the frames are to be encoded. That depends on the task and the file alone, so that every worker does the same.
+  /// Writes the piece. Returns false if the file does not have the pictures as the plan expects: nothing is written
+  /// then, and the frames are to be encoded. That depends on the task and the file alone, so that every worker does the
+  /// same.
   func write(to place: PackagedPiece, progress: (Int64) -> Void) throws(RenderError) -> Bool {
     guard task.renditions.count == 1, task.isOfPlainPictures, copy.times.count == task.frameCount else {
       throw RenderError(.task, "a segment of stored pictures that shows something else, or has several renditions")
