@@ -101,7 +101,7 @@ chaos: release ## the example film on farms on which something fails, as a table
 	SHEAF_MUTANTS=$(or $(MUTANTS),100000) SHEAF_SEED=$(or $(SEED),1) \
 	  .build/debug/sheafPackageTests.xctest --testing-library swift-testing --filter '^CoordinatorTests\.MutantTests'
 	SHEAF_TRACE_SEEDS=$(or $(TRACES),30) pg_virtualenv -t -o fsync=off .build/debug/sheafPackageTests.xctest \
-	  --testing-library swift-testing --filter '^JobsTests\.TraceTests'
+	  --testing-library swift-testing --filter '^JobsTests\.(TraceTests|FairQueueTests|PoolTests)'
 
 exactness: release-local ## every frame and sample of films cut from 600 kinds of files, films of every codec, container and cadence, documents that are changed at random, more requests to the HTTP API, then the time of probing, as tables; SEED=n MUTANTS=n EXAMPLES=n
 	@scripts/install-packages test

@@ -125,6 +125,8 @@ import Testing
     }
     let asset = try probe(text(":"), as: "a.scc")
     #expect(asset.container == "scc" && asset.tracks.map(\.codec) == ["eia_608"])
+    #expect(asset.tracks[0].captions?.hasStyles == false)
+    #expect(asset.tracks[0].captions?.header.contains("Style:") == false)
     // Picture 45 of 30000/1001 a second is shown at 1.5015 s. What is never removed is shown for three seconds.
     #expect(
       events(asset) == [

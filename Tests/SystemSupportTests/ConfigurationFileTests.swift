@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 @testable import SystemSupport
@@ -43,6 +44,20 @@ struct ConfigurationFileTests {
       ])
     #expect(try values("{insecure: false, host: []}") == ["SHEAF_INSECURE": "false", "SHEAF_HOSTS": ""])
     #expect(try values("{set: [\"a=1\", \"b=2\"]}", ["--x", "status", "job"]) == ["SHEAF_SET": "a=1\nb=2"])
+  }
+
+  @Test func `options are described for a file alone`() throws {
+    var described = 0
+    func help() -> String {
+      described += 1
+      return Self.help
+    }
+    try ConfigurationFile.apply(["serve", "--name", "n"], help: help())
+    #expect(described == 0)
+    let folder = try TemporaryFolder()
+    let file = try folder.write(Data("{}".utf8), "sheaf.json")
+    try ConfigurationFile.apply(["serve", "--config", file], help: help())
+    #expect(described == 1)
   }
 
   @Test func `options of the other commands are known and not set`() throws {

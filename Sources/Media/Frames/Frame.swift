@@ -103,8 +103,8 @@ package final class Frame {
   }
 
   /// The first byte of a plane, for reading. The pointer is valid inside `body` only.
-  package func withPlane<R>(_ plane: Int, _ body: (UnsafeRawPointer) -> R) -> R {
-    body(UnsafeRawPointer(base(ofPlane: plane)))
+  package func withPlane<R>(_ plane: Int, _ body: (UnsafeRawPointer) throws -> R) rethrows -> R {
+    try withExtendedLifetime(self) { try body(UnsafeRawPointer(base(ofPlane: plane))) }
   }
 
   /// The first byte of a plane, for writing, on a frame whose planes no other frame shares. The pointer is valid inside

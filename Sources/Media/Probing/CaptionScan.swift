@@ -174,7 +174,8 @@ final class CaptionScan {
       if start < end { found.append(CaptionEvent(start: start, end: end, fields: event.fields)) }
     }
     let order = found.indices.sorted { (found[$0].start, $0) < (found[$1].start, $1) }
-    var captions = CaptionsFormat(header: format.header, hasStyles: hasStyles, events: order.map { found[$0] })
+    let header = isClosed ? ClosedCaptions.header : format.header
+    var captions = CaptionsFormat(header: header, hasStyles: hasStyles, events: order.map { found[$0] })
     if hasCueSettings { captions.hasCueSettings = true }
     return captions
   }

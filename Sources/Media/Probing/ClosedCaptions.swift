@@ -1,6 +1,8 @@
 /// The texts of closed captions of CEA-608, as libavcodec's decoder has them: each line with its place on a screen of
 /// 384x288, in a script's tags.
 enum ClosedCaptions {
+  /// A script's head without the decoder's style, whose font a track of the output would state.
+  static let header = "[Script Info]\r\nScriptType: v4.00+\r\n"
   /// Rows of the decoder's screen.
   private static let height = 288.0
 
@@ -26,8 +28,6 @@ struct ScenaristTimecode {
   /// timecodes have a semicolon before the picture.
   let dropsFrames: Bool
 
-  init(dropsFrames: Bool) { self.dropsFrames = dropsFrames }
-
   init(_ source: any ByteSource) throws(MediaError) {
     let head = String(decoding: try source.bytes(count: Int(min(source.byteCount, Self.headSize))), as: UTF8.self)
     dropsFrames = head.firstMatch(of: /[0-9]{2}:[0-9]{2}:[0-9]{2}([:;.,])[0-9]{2}/)?.1 == ";"
@@ -39,6 +39,6 @@ struct ScenaristTimecode {
     let (seconds, minutes) = (time / 1000, time / 60_000)
     let dropped = dropsFrames ? 2 * (minutes - minutes / 10) : 0
     let pictures = seconds * 30 + time % 1000 / 33 - dropped
-    return (pictures * 1001 + 15) / 30
+    return Int64(clamping: (Int128(pictures) * 1001 + 15) / 30)
   }
 }

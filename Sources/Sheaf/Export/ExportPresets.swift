@@ -1,5 +1,5 @@
 public import CompositionModel
-import EditDocument
+public import EditDocument
 
 extension ExportSettings {
   /// What a preset gives for an edit: AVFoundation's `AVOutputSettingsAssistant`.
@@ -104,4 +104,38 @@ extension ExportSettings.Audio {
       codec: found.codec, bitRate: found.bitRate, sampleRate: found.sampleRate, channels: found.channels,
       bitDepth: found.bitRate == nil ? found.bitDepth : bitDepth, language: language, title: title)
   }
+}
+
+/// The presets that encode, by their short names.
+extension ExportSettings.Preset {
+  /// `AVAssetExportPresetLowQuality`.
+  public static var lowQuality: Self { .encode(.lowQuality) }
+  /// `AVAssetExportPresetMediumQuality`.
+  public static var mediumQuality: Self { .encode(.mediumQuality) }
+  /// `AVAssetExportPresetHighestQuality`.
+  public static var highestQuality: Self { .encode(.highestQuality) }
+  /// `AVAssetExportPreset640x480`.
+  public static var size640x480: Self { .encode(.size640x480) }
+  /// `AVAssetExportPreset960x540`.
+  public static var size960x540: Self { .encode(.size960x540) }
+  /// `AVAssetExportPreset1280x720`.
+  public static var size1280x720: Self { .encode(.size1280x720) }
+  /// `AVAssetExportPreset1920x1080`.
+  public static var size1920x1080: Self { .encode(.size1920x1080) }
+  /// `AVAssetExportPreset3840x2160`.
+  public static var size3840x2160: Self { .encode(.size3840x2160) }
+  /// `AVAssetExportPresetHEVCHighestQuality`.
+  public static var hevcHighestQuality: Self { .encode(.hevcHighestQuality) }
+  /// `AVAssetExportPresetHEVC1920x1080`.
+  public static var hevc1920x1080: Self { .encode(.hevc1920x1080) }
+  /// `AVAssetExportPresetHEVC3840x2160`.
+  public static var hevc3840x2160: Self { .encode(.hevc3840x2160) }
+  /// `AVAssetExportPresetHEVC7680x4320`.
+  public static var hevc7680x4320: Self { .encode(.hevc7680x4320) }
+  /// `AVAssetExportPresetAppleProRes422LPCM`.
+  public static var appleProRes422LPCM: Self { .encode(.appleProRes422LPCM) }
+  /// `AVAssetExportPresetAppleProRes4444LPCM`.
+  public static var appleProRes4444LPCM: Self { .encode(.appleProRes4444LPCM) }
+  /// `AVAssetExportPresetAppleM4A`.
+  public static var appleM4A: Self { .encode(.appleM4A) }
 }

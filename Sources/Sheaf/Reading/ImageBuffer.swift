@@ -43,9 +43,10 @@ public struct ImageBuffer: @unchecked Sendable {
   ) rethrows -> Result {
     let (rowBytes, rows) = frame.extent(ofPlane: plane)
     let stride = frame.stride(ofPlane: plane)
-    let base = frame.withPlane(plane) { $0 }
-    let bytes = UnsafeRawBufferPointer(start: base, count: rows == 0 ? 0 : (rows - 1) * stride + rowBytes)
-    return try withExtendedLifetime(frame) { try body(bytes.bytes, stride) }
+    return try frame.withPlane(plane) { base in
+      let bytes = UnsafeRawBufferPointer(start: base, count: rows == 0 ? 0 : (rows - 1) * stride + rowBytes)
+      return try body(bytes.bytes, stride)
+    }
   }
 
   /// The bytes of all planes, one after the other, without gaps between rows: as `ffmpeg -f rawvideo` writes them.
@@ -54,11 +55,9 @@ public struct ImageBuffer: @unchecked Sendable {
     for plane in 0..<planeCount {
       let (rowBytes, rows) = frame.extent(ofPlane: plane)
       let stride = frame.stride(ofPlane: plane)
-      withExtendedLifetime(frame) {
-        frame.withPlane(plane) { base in
-          for row in 0..<rows {
-            packed.append(contentsOf: UnsafeRawBufferPointer(start: base + row * stride, count: rowBytes))
-          }
+      frame.withPlane(plane) { base in
+        for row in 0..<rows {
+          packed.append(contentsOf: UnsafeRawBufferPointer(start: base + row * stride, count: rowBytes))
         }
       }
     }

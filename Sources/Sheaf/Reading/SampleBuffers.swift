@@ -1,3 +1,4 @@
+import Glibc
 import Media
 import SystemSupport
 
@@ -103,6 +104,13 @@ protocol SampleSource<Sample>: AnyObject {
 
   /// The next sample; nil after the last.
   func next() throws -> Sample?
+}
+
+/// A file of this machine, from which a source reads. Throws `.invalidMedia` if it cannot be opened.
+func openFile(_ path: String) throws -> FileByteSource {
+  let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { throw SheafError(.invalidMedia, "\(SystemError(errno, "opening \(path)"))") }
+  return FileByteSource(descriptor: descriptor)
 }
 
 private final class NoSource<Sample: Sendable>: SampleSource {

@@ -1,13 +1,5 @@
 import CompositionModel
-import Glibc
 import Media
-import SystemSupport
-
-func openFile(_ path: String) throws -> FileByteSource {
-  let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-  guard descriptor >= 0 else { throw SheafError(.invalidMedia, "\(SystemError(errno, "opening \(path)"))") }
-  return FileByteSource(descriptor: descriptor)
-}
 
 /// A range of a track's timeline in its stored timestamps.
 struct TrackTicks {

@@ -106,7 +106,7 @@ public struct WaveformGenerator: Sendable {
     case .asset(let asset, let track):
       let contents = try await asset.contents
       let number = try track.map { track in
-        let sounds = contents.tracks.filter { $0.type == .audio }
+        let sounds = contents.tracks(.audio)
         guard let number = sounds.firstIndex(where: { $0.index == track.index }) else {
           throw SheafError(.misuse, "\(asset.path) has no audio track \(track.index)")
         }
