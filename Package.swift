@@ -77,6 +77,9 @@ let package = Package(
     .target(
       name: "Digest", dependencies: ["CCrypto", "CDigest", "SystemSupport"], swiftSettings: strict + optimisedSwift),
 
+    // The file of a piece, and its packets as fragments of a movie. Pure.
+    .target(name: "PieceFiles", dependencies: ["CompositionModel", "Digest"], swiftSettings: strict + optimisedSwift),
+
     // Media: the only rooms that see libav*.
     .systemLibrary(
       name: "CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil",
@@ -85,7 +88,8 @@ let package = Package(
     // The kernels of pictures and of sound. Nothing of libav*.
     .target(name: "CKernels", cSettings: optimised),
     .target(
-      name: "Media", dependencies: ["CKernels", "CMedia", "CompositionModel", "CZlib", "Digest", "SystemSupport"],
+      name: "Media",
+      dependencies: ["CKernels", "CMedia", "CompositionModel", "CZlib", "Digest", "PieceFiles", "SystemSupport"],
       swiftSettings: strict + optimisedSwift),
     // What an author's own compositor sees. No C.
     .target(name: "SheafCompositing", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
@@ -97,11 +101,12 @@ let package = Package(
       name: "Renderer",
       dependencies: [
         "Media", "RenderTasks", "CompositionModel", "CAss", "CEBUR128", "CKernels", "CPango", "CRubberBand", "Digest",
-        "SheafCompositing", "SystemSupport",
+        "PieceFiles", "SheafCompositing", "SystemSupport",
       ],
       swiftSettings: strict + optimisedSwift),
     .target(
-      name: "Stitcher", dependencies: ["Media", "RenderTasks", "CompositionModel", "Digest", "SystemSupport"],
+      name: "Stitcher",
+      dependencies: ["Media", "RenderTasks", "CompositionModel", "Digest", "PieceFiles", "SystemSupport"],
       swiftSettings: strict + optimisedSwift
     ),
 
@@ -139,7 +144,7 @@ let package = Package(
       dependencies: [
         "CMemory", "CompositionModel", "EditDocument", "RenderTasks", "Segmenter", "FarmAPI", "FarmModel", "FarmWire",
         "Jobs", "Wire",
-        "ContentStorage", "Digest", "Runtime", "SystemSupport", "TLS", protobuf, logging,
+        "ContentStorage", "Digest", "PieceFiles", "Runtime", "SystemSupport", "TLS", protobuf, logging,
       ],
       swiftSettings: strict + optimisedSwift),
     .target(
@@ -203,7 +208,7 @@ let package = Package(
       name: "Sheaf",
       dependencies: [
         "Client", "CompositionModel", "EditDocument", "ContentStorage", "Digest", "FarmAPI", "FarmModel", "LocalFarm",
-        "Media",
+        "Media", "PieceFiles",
         "RenderTasks", "Renderer", "Runtime", "SheafCompositing", "Stitcher", "SystemSupport", "TLS", "Wire",
       ],
       swiftSettings: strict),
@@ -269,17 +274,18 @@ let package = Package(
       swiftSettings: strict + optimisedSwift),
     // Media files, frames and pieces for the tests of the three rooms that handle them.
     .target(
-      name: "TestMedia", dependencies: ["Digest", "Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
+      name: "TestMedia", dependencies: ["Digest", "Media", "CompositionModel", "PieceFiles", "TestPrograms"],
+      path: "Tests/TestMedia",
       swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "MediaTests",
-      dependencies: ["Media", "CMedia", "CompositionModel", "Digest", "TestMedia", "TestPrograms"],
+      dependencies: ["Media", "CMedia", "CompositionModel", "Digest", "PieceFiles", "TestMedia", "TestPrograms"],
       swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "RendererTests",
       dependencies: [
         "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "EditDocument", "CKernels", "CPango",
-        "SheafCompositing",
+        "PieceFiles", "SheafCompositing",
         "SystemSupport", "TestMedia", "TestPrograms",
       ],
       swiftSettings: strict + optimisedSwift),
@@ -293,7 +299,7 @@ let package = Package(
     .testTarget(
       name: "StitcherTests",
       dependencies: [
-        "Stitcher", "Media", "RenderTasks", "Segmenter", "CompositionModel", "Digest", "TestMedia",
+        "Stitcher", "Media", "RenderTasks", "Segmenter", "CompositionModel", "Digest", "PieceFiles", "TestMedia",
         "TestPrograms",
       ],
       swiftSettings: strict),
@@ -407,7 +413,8 @@ let package = Package(
         "SheafCLI", "SheafServer", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "Client", "CompositionModel",
         "ContentStorage", "Digest", "FarmAPI", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms", "TLS", "Wire",
       ],
-      exclude: ["check-playlist", "play-playlist"], swiftSettings: strict + optimisedSwift),
+      exclude: ["check-playlist", "check-presentation", "play-playlist", "play-presentation"],
+      swiftSettings: strict + optimisedSwift),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -289,10 +289,11 @@ package struct EditFile: Sendable {
   /// The same of a playlist, of which only how the names of its files begin is known.
   private static func replaced(byPlaylist output: String, _ assets: [SubmittedAsset]) -> [Problem] {
     guard let folder = try? Directories.resolve(Directories.parent(of: output)),
-      let stem = output.split(separator: "/").last?.dropLast(".m3u8".count), !stem.isEmpty
+      let name = output.split(separator: "/").last, let dot = name.lastIndex(of: "."), dot > name.startIndex
     else { return [] }
+    let stem = name[..<dot]
     return assets.filter { asset in
-      asset.file == "\(folder)/\(stem).m3u8"
+      Manifest.allCases.contains { asset.file == "\(folder)/\(stem).\($0)" }
         || asset.file.hasPrefix("\(folder)/\(stem)-")
           && ["m3u8", "mp4", "vtt"].contains { asset.file.hasSuffix(".\($0)") }
           && !asset.file.dropFirst(folder.count + 1).contains("/")

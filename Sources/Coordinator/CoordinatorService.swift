@@ -26,6 +26,7 @@ package actor CoordinatorService {
   nonisolated let counts: WorkCounts
   nonisolated let traces: JobTraces
   nonisolated let films = FilmFiles()
+  nonisolated let watchedPieces = WatchedPieces()
   nonisolated let authentication: Authentication
   /// Nil: this farm's workers need none.
   nonisolated let certificates: WorkerCertificates?

@@ -97,7 +97,7 @@ extension FarmService {
     return data
   }
 
-  private func readChecked(_ digest: SHA256Digest, offset: Int64, length: Int) async throws -> Data {
+  func readChecked(_ digest: SHA256Digest, offset: Int64, length: Int) async throws -> Data {
     let content = coordinator.content
     let part = { @Sendable (isVerifying: Bool) throws(ContentStoreError) -> Data in
       try content.readChecked(digest, offset: UInt64(offset), length: length, verifying: isVerifying)

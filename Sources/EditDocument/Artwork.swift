@@ -110,7 +110,7 @@ extension Container {
   fileprivate var hasArtwork: Bool {
     switch self {
     case .mp4, .mov, .m4v, .m4a, .mkv, .flac, .mp3, .ogg: true
-    case .webm, .mxf, .wav, .gif, .apng, .webp, .m3u8: false
+    case .webm, .mxf, .wav, .gif, .apng, .webp, .m3u8, .mpd: false
     }
   }
 }

@@ -292,7 +292,7 @@ extension Container {
   fileprivate var hasManyTracks: Bool {
     switch self {
     case .mp4, .mov, .m4v, .m4a, .mkv, .webm: true
-    case .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp, .m3u8: false
+    case .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp, .m3u8, .mpd: false
     }
   }
 
@@ -302,7 +302,7 @@ extension Container {
     case .mp4, .mov, .m4v: codec == "mov_text"
     case .mkv: ["subrip", "ass", "webvtt", "hdmv_pgs_subtitle", "dvd_subtitle", "dvb_subtitle"].contains(codec)
     case .webm: codec == "webvtt"
-    case .m4a, .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp, .m3u8: false
+    case .m4a, .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp, .m3u8, .mpd: false
     }
   }
 

@@ -23,10 +23,14 @@ extension Document {
     public var chapters: [Chapter] = []
     /// The picture that players show for the film. Nil: that of the asset whose metadata are carried.
     public var artwork: Artwork?
+    /// What names the files of a film that is played in segments. Nil: what the extension of `to` says.
+    public var manifests: Set<Manifest>?
     /// The files that one render makes. Empty: one file.
     public var outputs: [Output] = []
     /// With the preset `passthrough`: what a copy has beside the tracks that are named. Nil: all.
     public var carry: Set<Carried>?
+    /// Whether pictures that the film shows as they are stored are copied. Not with `outputs`. Nil: all are encoded.
+    public var smart: Bool?
 
     public init(to path: String? = nil) { to = path }
   }

@@ -74,7 +74,8 @@ public struct ExaminedDocument: Sendable {
 
   /// The names of the files that are known before the film is planned, if there are several. Nil: there is one.
   package var severalFiles: [String]? {
-    export.playlistName.map { ["\($0).m3u8"] } ?? (export.hasOutputs ? outputFiles : nil)
+    export.playlistName.map { name in export.manifests.map { "\(name).\($0)" } }
+      ?? (export.hasOutputs ? outputFiles : nil)
   }
 
   /// Whether the output's index is at the start of its file.

@@ -61,6 +61,8 @@ struct ExportEntry: Sendable {
     "renditions": "did you mean 'outputs'?", "ladder": "did you mean 'outputs'?", "variants": "did you mean 'outputs'?",
     "faststart": "did you mean 'optimizeForNetworkUse'?", "coverart": "did you mean 'artwork'?",
     "cover": "did you mean 'artwork'?", "thumbnail": "did you mean 'artwork'?",
+    "playlists": "did you mean 'manifests'?",
+    "manifest": "did you mean 'manifests'?", "hls": "did you mean 'manifests'?", "dash": "did you mean 'manifests'?",
   ]
 }
 
@@ -131,6 +133,7 @@ extension DocumentReader {
       unreported(fields["video"], VideoKeys.sharedForm), unreported(fields["audio"], AudioKeys.sharedForm)
     )
     checkPassthrough(entry, fields)
+    if entry.written.smart == true, let smart = fields["smart"] { checkSmart(entry, smart) }
     entry.optimizeForNetworkUse = entry.written.optimizeForNetworkUse ?? true
     entry.metadata = MetadataEntry(entry.written, isGiven: fields.has("carryMetadata"))
     switch entry.written.artwork {
@@ -248,6 +251,7 @@ extension Lowering {
       check(labels.video, at: entry.place.key("video"), isStoredIn: container)
       check(labels.audio, at: entry.place.key("audio"), isStoredIn: container)
     }
+    if let container { checkManifests(container) }
     if entry.isPassthrough { return passthroughSettings(container) }
     let hasClips = tracks.contains { $0.entry.type == .video && !$0.entry.clips.isEmpty }
     let hasVideo = hasClips || !document.videoComposition.overlays.isEmpty
@@ -275,7 +279,7 @@ extension Lowering {
     }
     if scale != .one { checkFit() }
     checkTracks(container, video, audio)
-    if container?.isPlaylist == true { checkPlaylist() }
+    if let container, container.isPlaylist { checkPlaylist(container) }
     let metadata = outputMetadata(in: container)
     let chapters = outputChapters(in: container, range: timeRange ?? film)
     let artwork = outputArtwork(in: container)
@@ -291,7 +295,16 @@ extension Lowering {
       if let stored = format.stored, stored != format.size { settings.size = stored }
       if video != nil { settings.cleanAperture = cleanAperture(format, container) }
       if let plays = entry.presetVideo.plays, plays > 0, container.playCounts != nil { settings.plays = plays }
-      if container.isPlaylist { settings.playlist = playlistName }
+      if container.isPlaylist {
+        settings.playlist = playlistName
+        // What the container is by itself is not stated, so that such films are planned as they always were.
+        let manifests = entry.manifests
+        settings.manifests = manifests.count > 1 ? manifests : nil
+      }
+      if entry.written.smart == true {
+        checkSmart(video, container)
+        settings.isSmart = true
+      }
       return settings
     }
   }

@@ -61,6 +61,16 @@ enum ExportKeys {
       $0.artwork($1)
     }, default: "that of the asset of `carryMetadata`, if it has one",
     "the picture that players show for the film, see [Metadata](metadata.md)")
+  static let manifests = Key(
+    "manifests",
+    Form<Set<Manifest>>(
+      "array of \(list(Manifest.allCases.map { "`\($0.rawValue)`" }))",
+      [
+        "type": "array", "items": ["enum": .array(Manifest.allCases.map(\.rawValue))], "minItems": .integer(1),
+      ], write: JSONValue.manifests
+    ) { $0.manifests($1) }, default: "the extension of `to`",
+    "what names the files of a film for HTTP Live Streaming or MPEG-DASH, see [Streaming](streaming.md): both, or the one "
+      + "that `to` is")
   static let outputs = Key(
     "outputs",
     Form<[Document.Output]>(
@@ -85,12 +95,18 @@ enum ExportKeys {
       "with the preset `passthrough`: what a copy has beside the tracks that are named, see [Copying](copying.md)")
   }()
 
+  static let smart = Key(
+    "smart", .boolean, default: "`false`",
+    "`true`: pictures that the film shows as they are stored are copied, and only the others are encoded, see [Smart "
+      + "rendering](smart-rendering.md)")
+
   /// How pictures and sound are encoded depends on the container, the preset and the outputs.
   static let properties: [Property<Document.Export>] = [
     to.of(\.to), video.of(\.video).readBySection, audio.of(\.audio).readBySection,
     optimizeForNetworkUse.of(\.optimizeForNetworkUse), timeRange.of(\.timeRange), preset.of(\.preset).readBySection,
     metadata.of(\.metadata, standard: [:]), carryMetadata.of(\.carryMetadata), metadataFilter.of(\.metadataFilter),
-    chapters.of(list: \.chapters), artwork.of(\.artwork), outputs.of(list: \.outputs).readBySection, carry.of(\.carry),
+    chapters.of(list: \.chapters), artwork.of(\.artwork), manifests.of(\.manifests),
+    outputs.of(list: \.outputs).readBySection, carry.of(\.carry), smart.of(\.smart),
   ]
   static let table = ObjectTable(
     name: "export", noun: "'export'", keys: Array(properties), instead: ExportEntry.instead,

@@ -176,7 +176,10 @@ extension Container {
     // What RIFF has fields for.
     case .wav:
       ["title", "artist", "album", "track", "date", "genre", "comment", "copyright", "language", "encoded_by"]
-    case .mxf, .gif, .apng, .webp, .m3u8: []
+    // What playlists and presentation descriptions have fields for.
+    case .m3u8: ["title"]
+    case .mpd: ["title", "copyright"]
+    case .mxf, .gif, .apng, .webp: []
     case .mp4, .mov, .m4v, .m4a, .mkv, .webm, .flac, .mp3, .ogg: nil
     }
   }

@@ -26,7 +26,7 @@ enum Passthrough {
     case .flac: ["flac"]
     case .mp3: ["mp3"]
     case .ogg: ["opus", "vorbis", "flac"]
-    case .mxf, .gif, .apng, .webp, .m3u8: []
+    case .mxf, .gif, .apng, .webp, .m3u8, .mpd: []
     }
   }
 

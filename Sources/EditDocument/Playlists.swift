@@ -1,7 +1,7 @@
 import CompositionModel
 
-// A film that is played over HTTP Live Streaming: its renditions are the outputs of the document, or the one that it
-// has, and all its files are in the folder of the playlist.
+// A film that is played over HTTP Live Streaming or MPEG-DASH: its renditions are the outputs of the document, or the
+// one that it has, and all its files are in the folder of the playlist.
 
 extension ExportEntry {
   /// The name of the playlist without folder and extension. Nil: there is none.
@@ -10,6 +10,15 @@ extension ExportEntry {
       let name = path.split(separator: "/").last ?? ""
       return String(name[..<(name.lastIndex(of: ".") ?? name.endIndex)])
     }
+  }
+
+  /// The container of the playlist. Nil: there is none.
+  fileprivate var playlistContainer: Container? { playlist.flatMap { try? Container(path: $0) } }
+
+  /// What names the files of the playlist, in the order of all. Empty: there is none.
+  var manifests: [Manifest] {
+    guard let own = playlistContainer.flatMap(Manifest.init) else { return [] }
+    return Manifest.allCases.filter { $0 == own || written.manifests?.contains($0) == true }
   }
 
   /// The containers that an output may name if it is a rendition of a playlist: with pictures, and of sound alone.
@@ -21,23 +30,34 @@ extension ExportEntry {
 }
 
 extension DocumentReader {
+  /// Reads `export.manifests`.
+  mutating func manifests(_ value: JSONValue) -> Set<Manifest>? {
+    let items = items(value, "names of manifests, such as [\"m3u8\", \"mpd\"]")
+    if case .array(let members) = value.content, members.isEmpty {
+      problems.addShape(value.pointer, "at least one of \(list(Manifest.allCases.map(\.rawValue))) is needed")
+      return nil
+    }
+    return Set(items.compactMap { choice($0, "manifest") })
+  }
+
   /// The container of an output: the playlist's if it is a rendition of one.
   mutating func rendition(_ container: Container?, at value: JSONValue?, of base: ExportEntry) -> Container? {
     guard let container, let value else { return container }
     let allowed = ExportEntry.renditionContainers
-    guard let playlist = base.playlistName else {
+    guard let playlist = base.playlistName, let own = base.playlistContainer else {
       if container.isPlaylist {
         problems.add(
           value.pointer,
-          "a playlist is named by 'to' of 'export', such as \"film.m3u8\", and its outputs are \(list(allowed.map(\.rawValue)))"
+          "a playlist is named by 'to' of 'export', such as \"film.\(container)\", and its outputs are "
+            + list(allowed.map(\.rawValue))
         )
       }
       return container
     }
-    if allowed.contains(container) { return .m3u8 }
+    if allowed.contains(container) { return own }
     problems.add(
       value.pointer,
-      "\(container) cannot be a rendition of the playlist \(playlist.shortened).m3u8: it takes "
+      "\(container) cannot be a rendition of the playlist \(playlist.shortened).\(own): it takes "
         + "\(list(allowed.map(\.rawValue))), of which the latter has sound alone")
     return nil
   }
@@ -64,11 +84,12 @@ extension Lowering {
   private static var longestName: Int { 80 - EditOutput.greatestName / 2 }
 
   /// Reports a name of the playlist that playlists cannot have as it is.
-  mutating func checkPlaylist() {
+  /// - Parameter container: That of the playlist.
+  mutating func checkPlaylist(_ container: Container) {
     guard let path = document.export.playlist, let name = playlistName else { return }
     let file = path.split(separator: "/").last.map(String.init) ?? path
     let isSafe =
-      file == "\(name).m3u8" && name.utf8.count <= Self.longestName && !name.hasPrefix(".")
+      file == "\(name).\(container)" && name.utf8.count <= Self.longestName && !name.hasPrefix(".")
       && name.utf8.allSatisfy { byte in
         let character = Character(Unicode.Scalar(byte))
         return byte < 128 && (character.isLetter || character.isNumber || "-_.".contains(character))
@@ -79,6 +100,21 @@ extension Lowering {
     problems.add(
       isOfDocument ? document.export.pointer.key("to") : .root,
       "the playlist '\(file.shortened)' names its files as it is named: at most \(Self.longestName) letters, digits, "
-        + "'-', '_' and '.', which is not first, and .m3u8 in small letters")
+        + "'-', '_' and '.', which is not first, and .\(container) in small letters")
+  }
+
+  /// Reports manifests that the output does not have.
+  mutating func checkManifests(_ container: Container) {
+    guard let wanted = document.export.written.manifests else { return }
+    let pointer = document.export.pointer.key("manifests")
+    guard let own = Manifest(container) else {
+      problems.add(
+        pointer,
+        "a film in \(container) has no manifest: it is for films whose name ends in "
+          + list(Manifest.allCases.map { ".\($0)" }))
+      return
+    }
+    guard !wanted.contains(own) else { return }
+    problems.add(pointer, "the film's name ends in .\(own), which is not among them: add \"\(own)\"")
   }
 }

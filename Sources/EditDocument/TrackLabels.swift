@@ -39,7 +39,7 @@ extension Container {
   /// Whether it stores the language and the title of a video or an audio track.
   var hasTrackLabels: Bool {
     switch self {
-    case .mp4, .mov, .m4v, .m4a, .mkv, .webm, .m3u8: true
+    case .mp4, .mov, .m4v, .m4a, .mkv, .webm, .m3u8, .mpd: true
     case .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp: false
     }
   }

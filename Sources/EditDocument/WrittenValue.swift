@@ -121,6 +121,11 @@ extension JSONValue {
   static func carried(_ kinds: Set<Document.Carried>) -> JSONValue {
     .array(Document.Carried.allCases.filter(kinds.contains).map(\.rawValue))
   }
+
+  /// In the order of the reference.
+  static func manifests(_ manifests: Set<Manifest>) -> JSONValue {
+    .array(Manifest.allCases.filter(manifests.contains).map(\.rawValue))
+  }
 }
 
 extension RampQuantity {

@@ -8,8 +8,11 @@ package struct CheckReport: Sendable, Hashable, Codable {
   /// The warnings as problems are written.
   package private(set) var notes: [Problem]
   package var losses: [LossReport]
+  /// Nil: the document has no smart rendering, or it has problems.
+  package var smart: SmartReport?
 
-  package init(problems: [Problem], warnings: [Problem], losses: [LossReport]) {
+  package init(problems: [Problem], warnings: [Problem], losses: [LossReport], smart: SmartReport? = nil) {
+    self.smart = smart
     self.problems = problems
     self.warnings = warnings.map { Problem(pointer: $0.pointer, message: $0.message).description }
     notes = warnings

@@ -19,6 +19,8 @@ package struct FilmReport: Sendable, Hashable, Codable {
   package var frameSeconds: Double
   /// Where the film shows what its warnings are about, as far as that has a place. By pointers, then by frames.
   package var places: [Place]
+  /// Nil: the film has no smart rendering.
+  package var smart: SmartReport?
 
   package init(frameSeconds: Double, places: [Place]) {
     self.frameSeconds = frameSeconds

@@ -88,6 +88,8 @@ package struct JobStatus: Sendable, Hashable, Codable {
   package private(set) var losses: [LossReport] = []
   /// Only of one job that is planned, has video, and is asked for by HTTP.
   package var film: FilmReport?
+  /// What smart rendering copies. Nil: the film has none, the job is not planned, or this is a status in a list.
+  package var smart: SmartReport?
   /// Those of a document with several. Nil: it has one, or this is a status in a list.
   package var outputs: [OutputReport]?
   /// The id of the job's trace, as the logs have it. Nil: it has none, or this is a status in a list.

@@ -12,8 +12,8 @@ package struct PlanReport: Sendable, Hashable, Codable {
     package var cost: Double
     /// Why the segment starts where it does.
     package var boundary: String
-    /// `encoded`, or `cached` if the result is in the cache, or `measured` if the segment is measured before it is
-    /// encoded.
+    /// `encoded`, or `copied` if it has stored pictures, or `cached` if the result is in the cache, or `measured` if
+    /// the segment is measured before it is encoded.
     package var action: String
 
     package init(
@@ -99,6 +99,9 @@ package struct PlanReport: Sendable, Hashable, Codable {
   /// The clips whose places have been rounded, because they are too finely divided to be kept exactly. Nil: none.
   package var roundedPlaces: [RoundedPlace]?
 
+  /// Nil: the document has no smart rendering.
+  package var smart: SmartReport?
+
   /// Nil: the coordinator is of a version that estimates nothing.
   package var estimate: EstimateReport?
 
@@ -106,7 +109,7 @@ package struct PlanReport: Sendable, Hashable, Codable {
     case container, duration, frames
     case video = "picture"
     case audio = "sound"
-    case instructions, segments, damage, warnings, losses, outputs, roundedPlaces, estimate
+    case instructions, segments, damage, warnings, losses, outputs, roundedPlaces, smart, estimate
   }
 
   /// A plan whose pictures, sound, instructions and segments follow.

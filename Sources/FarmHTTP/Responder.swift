@@ -35,6 +35,7 @@ struct Responder: Sendable {
     let bodies = BodyReader(limits, most: limits.bodies)
     let inspected = BodyReader(limits, most: limits.inspections)
     let stills = Quota(limits.inspections, of: "requests of stills")
+    let watched = Quota(limits.inspections * 4, of: "requests of films that are watched")
     let streams = EventRoutes(feeds, limits)
     let content = ContentRoutes(bodies, limits)
     let ofFarm = FarmRoutes(measurements) {
@@ -43,6 +44,7 @@ struct Responder: Sendable {
     }
     table = RouteTable(
       JobRoutes(bodies).routes + FilmRoutes(stills).routes + StillRoutes(inspected, stills).routes
+        + WatchRoutes(watched).routes
         + streams.routes + content.routes + DocumentRoutes(inspected).routes + ofFarm.routes
         + WebhookRoutes(bodies).routes + AccessRoutes(bodies).routes + PageRoutes().routes)
     self.measurements = measurements

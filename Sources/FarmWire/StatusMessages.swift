@@ -2,7 +2,9 @@ package import CompositionModel
 import Digest
 package import FarmAPI
 import FarmModel
+import FoundationEssentials
 import SwiftProtobuf
+import SystemSupport
 package import Wire
 
 // What the farm reports of jobs, tasks and workers as messages of the protocol, and back.
@@ -49,6 +51,8 @@ extension Sheaf_JobStatus {
     warnings = status.warnings.map { Sheaf_Problem($0) }
     outputs = (status.outputs ?? []).map { Sheaf_Output($0) }
     trace = status.trace ?? ""
+    // A report of texts and whole numbers can always be written.
+    smart = status.smart.flatMap { try? JSONCoding.encoder.encode($0) } ?? Data()
     usage = (status.usage?.workers ?? []).map { worker in
       .with {
         $0.worker = worker.worker
@@ -101,6 +105,8 @@ extension JobStatus {
     setWarnings(message.warnings.map { Problem($0) })
     outputs = message.outputs.isEmpty ? nil : message.outputs.map { OutputReport($0) }
     trace = message.trace.nonEmpty
+    // The report of another version may have more than this one knows, and is left out if it has less.
+    smart = message.smart.isEmpty ? nil : try? JSONDecoder().decode(SmartReport.self, from: message.smart)
     usage = JobUsage(
       message.usage.map {
         JobUsage.Worker(

@@ -25,8 +25,8 @@ package struct StitchTask: Sendable, Hashable, Codable {
   package var outputs: [Output]
   package var segmentCount: Int
   package var hasAudio: Bool
-  /// The playlists of the outputs. Nil: there are none.
-  package var playlists: HLSPackage?
+  /// What names the files of a film that is played in segments. Nil: there is no such thing.
+  package var playlists: StreamingPackage?
 
   package init(outputs: [Output], segmentCount: Int, hasAudio: Bool) {
     self.outputs = outputs

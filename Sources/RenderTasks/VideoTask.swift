@@ -27,6 +27,8 @@ package struct VideoTask: Sendable, Hashable, Codable {
   /// The frames that are keyframes in all renditions that have a grid of keyframes, rising from 0 on. Nil: those of the
   /// grid, counted from the segment's first frame.
   package var keyframes: [Int]?
+  /// Nil: all of the film is encoded.
+  package var smart: SmartSegment?
 
   package init(
     format: VideoTaskFormat, renditions: [VideoRendition], frameCount: Int, spans: [Span], overlays: [PlannedOverlay],

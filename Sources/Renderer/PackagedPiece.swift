@@ -1,4 +1,5 @@
 import Media
+import PieceFiles
 
 /// The place of a piece in the package that a task makes.
 struct PackagedPiece {

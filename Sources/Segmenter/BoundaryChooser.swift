@@ -22,7 +22,7 @@ struct BoundaryChooser {
   /// A segment has at least its nominal number of frames divided by this, so that very short clips share one.
   private static let shortestDivisor = 4
 
-  private var shortest: Int { max(1, shortestFrames, nominalFrames / Self.shortestDivisor) }
+  var shortest: Int { max(1, shortestFrames, nominalFrames / Self.shortestDivisor) }
 
   /// The starts of the segments, rising. The first is at frame 0.
   ///

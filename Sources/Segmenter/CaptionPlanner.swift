@@ -112,6 +112,22 @@ struct CaptionPlanner {
     return planned.isEmpty ? nil : planned
   }
 
+  /// The frames in which captions are drawn, and one more at both ends of each.
+  func drawnFrames() throws(PlanError) -> [Range<Int>] {
+    var found: [Range<Int>] = []
+    for (drawn, _) in drawn {
+      try mapErrors(to: PlanError.time("the captions '\(drawn.asset)'")) { () throws(TimeError) in
+        for (_, event) in drawn.events {
+          let start = try drawn.start.exact + Rational(Int128(event.start), 1000)
+          let end = try drawn.start.exact + Rational(Int128(event.end), 1000)
+          let (first, last) = (try grid.firstFrame(atOrAfter: start), try grid.firstFrame(atOrAfter: end))
+          found.append(max(0, first - 1)..<min(grid.frameCount, last + 1))
+        }
+      }
+    }
+    return found
+  }
+
   private func plan(
     _ drawn: Drawn, _ times: CaptionTimes, _ frames: Range<Int>
   ) throws(TimeError) -> PlannedCaptions? {

@@ -33,6 +33,8 @@ struct CostModel {
   /// To place a picture anywhere, and to draw a mask.
   fileprivate static let place = 0.12
   private static let mask = 0.2
+  /// To read and write a stored picture.
+  private static let copy = 0.002
   /// A still overlay is blended; a text has ink on a small part of the frame.
   private static let textShare = 0.05
   /// The pixels of the output for which blending takes as long as setting a text in every frame.
@@ -41,6 +43,9 @@ struct CostModel {
   private static let compositor = 0.5
 
   private func pixels(_ size: PixelSize) -> Double { Double(size.width * size.height) }
+
+  /// To copy stored pictures.
+  func copy(of frameCount: Int) -> Double { Double(frameCount) * pixels(format.size) * Self.copy }
 
   /// To make and encode one frame of a span.
   func frame(of span: TimelineSpan) throws(PlanError) -> Double {

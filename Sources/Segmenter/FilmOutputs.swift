@@ -47,7 +47,7 @@ struct FilmOutputs {
     return StitchTask(outputs: made, segmentCount: segments.count, hasAudio: audio != nil)
   }
 
-  /// The files of a playlist: each rendition of pictures and of sound once, without the other.
+  /// The files of a film that is played in segments: each rendition of pictures and of sound once, without the other.
   private func playlists(
     _ stem: String, _ segments: [Segment], _ sources: SourceLookup
   ) throws(PlanError) -> StitchTask {
@@ -56,21 +56,22 @@ struct FilmOutputs {
       try (mediaSegments(), edit.exportedRange.duration)
     }
     let sounds = audio?.encoders.count ?? 0
-    var (made, variants): ([StitchTask.Output], [HLSPackage.Variant]) = ([], [])
+    let manifests = edit.export.manifests ?? (edit.export.container == .mpd ? [.mpd] : nil)
+    var (made, variants): ([StitchTask.Output], [StreamingPackage.Variant]) = ([], [])
     var (videos, audios): ([Int: Int], [Int: Int]) = ([:], [:])
     var subtitles: [StitchedText] = []
     for (_, output) in outputs {
       let rendition = output.rendition(of: edit.videoComposition.renderSize)
       var whole = try file(of: output, rendition, segments, sources)
       if rendition != nil, subtitles.isEmpty { subtitles = whole.texts ?? [] }
-      (whole.texts, whole.segments) = (nil, starts)
-      var variant = HLSPackage.Variant(video: nil, audio: nil)
+      (whole.texts, whole.segments, whole.metadata) = (nil, starts, [:])
+      var variant = StreamingPackage.Variant(video: nil, audio: nil)
       if let number = rendition.flatMap(renditions.firstIndex) {
         var pictures = whole
         (pictures.audio, pictures.audioLabel) = (nil, nil)
         if videos[number] == nil {
           videos[number] = made.count
-          let name = HLSPackage.file(output.name.isEmpty ? "video" : output.name, of: stem)
+          let name = StreamingPackage.file(output.name.isEmpty ? "video" : output.name, of: stem)
           made.append(StitchTask.Output(name: name, rendition: number, sound: nil, file: pictures))
         }
         variant.video = videos[number]
@@ -80,7 +81,7 @@ struct FilmOutputs {
         (sound.video, sound.videoLabel) = (nil, nil)
         if audios[number] == nil {
           audios[number] = made.count
-          let name = HLSPackage.file(sounds > 1 ? "audio-\(number + 1)" : "audio", of: stem)
+          let name = StreamingPackage.file(sounds > 1 ? "audio-\(number + 1)" : "audio", of: stem)
           made.append(StitchTask.Output(name: name, rendition: nil, sound: number, file: sound))
         }
         variant.audio = audios[number]
@@ -88,8 +89,10 @@ struct FilmOutputs {
       if !variants.contains(variant) { variants.append(variant) }
     }
     var task = StitchTask(outputs: made, segmentCount: segments.count, hasAudio: audio != nil)
-    task.playlists = HLSPackage(
+    task.playlists = StreamingPackage(
       stem: stem, variants: variants, subtitles: subtitles, segments: starts, duration: duration)
+    task.playlists?.manifests = manifests
+    task.playlists?.metadata = edit.export.metadata.isEmpty ? nil : edit.export.metadata
     return task
   }
 

@@ -30,11 +30,12 @@ package enum RenderPlanner {
     if edit.export.passthrough != nil { return try copying(edit, range, frameCount: frameCount, lookup) }
     let outputs = try FilmOutputs(of: edit, sources: lookup)
     let format = edit.export.video.map { VideoTaskFormat(edit.videoComposition, $0) }
-    let segments = try format.map { format throws(PlanError) in
+    let planned = try format.map { format throws(PlanError) in
       try self.segments(
         of: edit, format: format, renditions: outputs.renditions, frameCount: frameCount,
         segmentDuration: segmentDuration ?? defaultSegmentDuration, lookup: lookup, fonts: fonts)
     }
+    let segments = planned?.segments
     var plan = RenderPlan(
       frameCount: frameCount, start: range.start, duration: range.duration, format: format,
       instructions: edit.videoComposition.instructions.filter {
@@ -43,6 +44,7 @@ package enum RenderPlanner {
       segments: segments ?? [], audio: outputs.audio, stitch: try outputs.stitch(segments ?? [], sources: lookup),
       damage: format == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup))
     plan.roundedPlaces = edit.composition.roundedPlaces
+    plan.smart = planned?.smart
     return plan
   }
 
@@ -97,7 +99,7 @@ package enum RenderPlanner {
   private static func segments(
     of edit: Edit, format: VideoTaskFormat, renditions: [VideoRendition], frameCount: Int,
     segmentDuration: MediaTime, lookup: SourceLookup, fonts: [FontRequest: TextFonts]
-  ) throws(PlanError) -> [Segment] {
+  ) throws(PlanError) -> (segments: [Segment], smart: SmartRenderingPlan?) {
     let start = try mapErrors(to: PlanError.time("the film's start")) { () throws(TimeError) in
       try edit.exportedRange.start
     }
@@ -119,7 +121,15 @@ package enum RenderPlanner {
       nominalFrames: nominalFrames, shortestFrames: shortestFrames,
       // All outputs have the same, but for those whose frames are all keyframes.
       keyframes: renditions.lazy.compactMap(\.encoder.keyframeGrid).first)
-    let choices = try chooser.boundaries()
+    var choices = try chooser.boundaries()
+    var smart: (runs: [SmartPlanner.Run], refusals: [SmartRenderingPlan.Refusal])?
+    if edit.export.isSmart == true, let rendition = renditions.first, renditions.count == 1 {
+      let found = try SmartPlanner.plan(
+        edit, timeline: timeline, rendition: rendition, sources: lookup, fonts: fonts)
+      choices = SmartBoundaries.choices(
+        around: found.runs, of: choices, frameCount: frameCount, shortest: chooser.shortest)
+      smart = found
+    }
     let ends = choices.dropFirst().map(\.frame) + [frameCount]
     let builder = try SegmentBuilder(
       edit: edit, timeline: timeline, format: format, renditions: renditions, sources: lookup, fonts: fonts,
@@ -130,13 +140,21 @@ package enum RenderPlanner {
       let runUp = try costs.runUp(to: choice.frame, in: span, grid: grid)
       var task = try builder.task(index)
       task.keyframes = chooser.keyframes.flatMap { $0.keyframes(within: choice.frame..<end) }
+      if let smart { task.smart = SmartBoundaries.segment(choice.frame..<end, of: task, smart.runs) }
+      var cost = cumulative.cost(before: end) - cumulative.cost(before: choice.frame) + runUp
+      if task.smart?.copy != nil { cost = costs.copy(of: end - choice.frame) }
       segments.append(
         Segment(
-          frames: choice.frame..<end,
-          cost: cumulative.cost(before: end) - cumulative.cost(before: choice.frame) + runUp,
-          memory: MemoryModel.memory(of: task), boundary: choice.boundary, task: task))
+          frames: choice.frame..<end, cost: cost, memory: MemoryModel.memory(of: task), boundary: choice.boundary,
+          task: task))
     }
-    return segments
+    let copied = segments.reduce(0) { $0 + ($1.task.smart?.copy == nil ? 0 : $1.frames.count) }
+    return (
+      segments,
+      smart.map {
+        SmartRenderingPlan(copiedFrames: copied, encodedFrames: frameCount - copied, refusals: $0.refusals)
+      }
+    )
   }
 }
 
@@ -181,6 +199,8 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var passthrough: PassthroughTask?
   /// The clips whose places have been rounded. Nil: none.
   package var roundedPlaces: [RoundedPlace]?
+  /// Nil: all frames are encoded, or the film is copied.
+  package var smart: SmartRenderingPlan?
 
   package init(
     frameCount: Int, start: MediaTime = .zero, duration: MediaTime, format: VideoTaskFormat?,
@@ -241,6 +261,10 @@ package enum Boundary: Sendable, Hashable, Codable {
   case sourceKeyframe(asset: AssetID)
   /// The nearest of the film's fixed keyframes to one of the other places.
   case keyframe
+  /// Stored pictures of an asset are copied from here on.
+  case copy(asset: AssetID)
+  /// What is copied ends here.
+  case copyEnd
 }
 
 /// An asset as planning needs it.

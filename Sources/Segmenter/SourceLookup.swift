@@ -297,6 +297,7 @@ extension PlannedSource {
     format.frames = FrameTimes([])
     format.startsProvedBy = nil
     format.lacksStoredTimes = nil
+    format.copyable = nil
     // Whether there are any around is all that a reader needs.
     let from = starts.flatMap { $0.lowerBound > 0 ? format.keyframes.first?.pts : nil } ?? .min
     let through = starts.flatMap {

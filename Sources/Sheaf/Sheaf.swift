@@ -23,6 +23,7 @@
 @_exported public import struct CompositionModel.LayerDecoration
 @_exported public import struct CompositionModel.Loss
 @_exported public import struct CompositionModel.LossReport
+@_exported public import enum CompositionModel.Manifest
 @_exported public import struct CompositionModel.MediaTime
 @_exported public import struct CompositionModel.MediaTimeRange
 @_exported public import enum CompositionModel.MediaType

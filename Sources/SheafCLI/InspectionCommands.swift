@@ -17,7 +17,7 @@ struct CheckCommand: AsyncParsableCommand {
       --json prints an object: problems, an array of pointer (the place, a JSON pointer), message, line and column, and \
       warnings, an array of messages: what can be rendered but is most likely not meant, and what is wrong with the \
       media. notes has the warnings as problems are written; losses (what, where, track, why) are what of the media is \
-      not in the film.
+      not in the film; smart is what smart rendering would copy, as sheaf plan --json has it.
       """)
 
   @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
@@ -43,6 +43,7 @@ struct CheckCommand: AsyncParsableCommand {
       var problems: [Problem]
       var warnings: [Problem] = []
       var losses: [LossReport] = []
+      var smart: SmartReport?
       do {
         let (edit, examined) = try EditFile.examined(edit, output: named, values: parameters.values)
         let (assets, missing) = try await edit.assets(configuration.contents)
@@ -56,7 +57,7 @@ struct CheckCommand: AsyncParsableCommand {
         }
         if let plan = reply.plan {
           warnings += plan.damage.map { Problem(pointer: "", message: $0.text) } + plan.warnings
-          losses = plan.losses
+          (losses, smart) = (plan.losses, plan.smart)
         } else {
           // Without a plan there are only those about the media.
           for (asset, description) in reply.descriptions.sorted(by: { $0.key < $1.key }) {
@@ -68,7 +69,7 @@ struct CheckCommand: AsyncParsableCommand {
         problems = failure.problems
       }
       if json.isOn {
-        try Console.printJSON(CheckReport(problems: problems, warnings: warnings, losses: losses))
+        try Console.printJSON(CheckReport(problems: problems, warnings: warnings, losses: losses, smart: smart))
       } else {
         for warning in warnings { Console.printError(warning.text(in: edit, kind: "warning")) }
       }
@@ -76,7 +77,10 @@ struct CheckCommand: AsyncParsableCommand {
         for problem in problems { Console.printError(problem.text(in: edit)) }
         throw ExitCode(CommandFailure.Code.document.rawValue)
       }
-      if !json.isOn { try Console.print("\(edit): no problems") }
+      if !json.isOn {
+        try Console.print("\(edit): no problems")
+        for line in SmartText.lines(smart) { try Console.print(line) }
+      }
     }
   }
 }
@@ -121,8 +125,9 @@ struct PlanCommand: AsyncParsableCommand {
       (firstFrame, endFrame, range, cost, boundary, action), damage (path, track, type, count, places: sourceSeconds, \
       filmSeconds), warnings (pointer, message, line, column), losses (what, where, track, why), outputs (of a document with several: file, container, \
       video: codec, width, height, bitRate, quality, audio: codec, sampleRate, channels, bitRate), roundedPlaces (of clips whose places do \
-      not fit an exact time: track, clip, asset, start), estimate (as sheaf estimate --json prints it). Times are exact fractions of seconds as text; an action is encoded, \
-      cached, or measured for a segment that is measured before it is encoded.
+      not fit an exact time: track, clip, asset, start), smart (of a film with smart rendering: copiedFrames, encodedFrames, refusals: track, \
+      asset, start, frames, reason), estimate (as sheaf estimate --json prints it). Times are exact fractions of seconds as text; an action is encoded, \
+      copied, cached, or measured for a segment that is measured before it is encoded.
       """)
 
   @OptionGroup var planned: PlannedEdit
@@ -144,6 +149,15 @@ struct PlanCommand: AsyncParsableCommand {
       }
       guard warnings.isEmpty || !strict.isOn else { throw ExitCode(CommandFailure.Code.document.rawValue) }
     }
+  }
+}
+
+/// What smart rendering copies, as text.
+enum SmartText {
+  /// Empty if there is no smart rendering.
+  static func lines(_ report: SmartReport?) -> [String] {
+    guard let lines = report?.lines, let sum = lines.first else { return [] }
+    return ["smart rendering: \(sum)"] + lines.dropFirst().map { "  \($0)" }
   }
 }
 
@@ -192,6 +206,7 @@ enum PlanText {
       return lines + ["what is stored is copied, and nothing is rendered"]
     }
     for output in plan.outputs ?? [] { lines.append("output: \(output.text)") }
+    lines += SmartText.lines(plan.smart)
     lines.append("instructions:")
     for instruction in plan.instructions {
       let layers = instruction.layers.isEmpty ? "nothing" : instruction.layers.joined(separator: " over ")

@@ -22,7 +22,7 @@ struct RenderCommand: AsyncParsableCommand {
       --json prints, when done: job, state, output, digest, bytes, frames, segments, cached, seconds, damage (path, \
       track, type, count, places: sourceSeconds, filmSeconds), warnings (pointer, message, line, column), losses (what, where, track, why), outputs (of a document with \
       several: file, path, digest, bytes, container, video: codec, width, height, bitRate, quality, audio: codec, \
-      sampleRate, channels, bitRate); otherwise: state, error, \
+      sampleRate, channels, bitRate), smart (of a film with smart rendering, as sheaf plan --json has it); otherwise: state, error, \
       problems (pointer, message, line, column).
       """)
 
@@ -197,6 +197,8 @@ struct RenderSummary: Encodable, Sendable {
   var losses: [LossReport]
   /// Nil: the document has one output. Else `output` is their folder, and `digest` and `bytes` are of all together.
   var outputs: [OutputView]?
+  /// Nil: the document has no smart rendering.
+  var smart: SmartReport?
 
   /// - Parameter files: Those of several outputs that were written.
   init(_ status: JobStatus, output: String?, files: [ContentPackage.File] = []) {
@@ -212,6 +214,7 @@ struct RenderSummary: Encodable, Sendable {
     damage = status.damage
     warnings = status.warnings
     losses = status.losses
+    smart = status.smart
   }
 }
 
@@ -244,5 +247,6 @@ extension JobStatus {
       Console.printError(warning.text(in: warning.line == nil ? nil : edit?.path, kind: "warning"))
     }
     for damage in damage { Console.printError("warning: \(damage.text)") }
+    for line in SmartText.lines(smart) { Console.printError(line) }
   }
 }

@@ -22,7 +22,7 @@ struct StatusCommand: AsyncParsableCommand {
       held, after, quota, comparison), owner, isPaused, holdUntil, after, doubt (why a film may be wrong), notices, error, problems (pointer, message), output (digest, bytes), \
       warnings (pointer, message), losses (what, where, track, why), damage (of a film that is done: path, track, \
       type, count, places: sourceSeconds, filmSeconds), outputs (of a document with several: file, container, video: \
-      codec, width, height, bitRate, quality, audio: codec, sampleRate, channels, bitRate), usage (attempts, total, \
+      codec, width, height, bitRate, quality, audio: codec, sampleRate, channels, bitRate), smart (of a film with smart rendering: copiedFrames, encodedFrames, refusals, moreRefusals), usage (attempts, total, \
       workers: worker, workerName, attempts, usage), tasks (task, kind, label, boundary, state, ordinal, epoch, \
       worker, workerName, secondWorker, secondWorkerName, done, work, grantedAt, endedAt, ranSeconds, usage, error, \
       cached, attempts). A kind is probe, measure, video, audio or stitch; a task's state is waiting, ready, running, \

@@ -75,6 +75,9 @@ enum StatusText {
     }
     if let usage = status.usage { lines += self.usage(usage) }
     for output in status.outputs ?? [] { lines.append(field("output", output.text)) }
+    if let smart = status.smart {
+      lines += zip(["smart"] + smart.lines.dropFirst().map { _ in "" }, smart.lines).map { field($0, $1) }
+    }
     for warning in status.warnings { lines.append(field("warning", "\(warning)")) }
     for damage in status.damage { lines.append(field("damage", damage.text)) }
     switch status.state {

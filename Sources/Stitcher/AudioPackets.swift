@@ -1,4 +1,5 @@
 import Media
+import PieceFiles
 
 /// The packets of the audio piece, each checked to follow the one before.
 struct AudioPackets {

@@ -59,51 +59,17 @@ struct MediaPlaylist: Sendable {
 }
 
 extension MediaPlaylist {
-  /// The segments of a movie: a segment has the fragments from one of its boundaries on, up to the next.
-  /// - Parameter boundaries: Where segments begin after the first, in seconds, rising.
-  init(_ movie: FragmentedMovie, file: String, boundaries: [MediaTime]) {
-    var segments: [Segment] = []
-    var next = 0
-    for (index, fragment) in movie.fragments.enumerated() {
-      let start = Self.microseconds(Int128(fragment.start), perSecond: Int128(movie.timescale))
-      var begins = index == 0
-      while next < boundaries.count, boundaries[next].isReached(fragment.start, perSecond: movie.timescale) {
-        (begins, next) = (true, next + 1)
-      }
-      let end = Self.end(of: index, in: movie)
-      if begins {
-        segments.append(Segment(bytes: fragment.bytes, time: start..<max(start, end)))
-      } else {
-        let last = segments[segments.count - 1]
-        segments[segments.count - 1] = Segment(
-          bytes: last.bytes.lowerBound..<fragment.bytes.upperBound,
-          time: last.time.lowerBound..<max(last.time.lowerBound, end))
-      }
-    }
-    self.init(file: file, head: movie.head, segments: segments)
-  }
-
-  /// The first picture of each fragment, which is a keyframe.
-  init(keyframesOf movie: FragmentedMovie, file: String) {
-    let segments = movie.fragments.enumerated().map { index, fragment in
-      let start = Self.microseconds(Int128(fragment.start), perSecond: Int128(movie.timescale))
-      return Segment(
-        bytes: fragment.bytes.lowerBound..<fragment.firstSampleEnd,
-        time: start..<max(start, Self.end(of: index, in: movie)))
-    }
-    self.init(file: file, head: movie.head, segments: segments, isOfKeyframes: true)
-  }
-
-  private static func end(of index: Int, in movie: FragmentedMovie) -> Int64 {
-    let end = index + 1 < movie.fragments.count ? movie.fragments[index + 1].start : movie.end
-    return microseconds(Int128(end), perSecond: Int128(movie.timescale))
-  }
-}
-
-extension MediaTime {
-  /// Whether a number of ticks is at this time or later.
-  func isReached(_ ticks: Int64, perSecond timescale: Int64) -> Bool {
-    Int128(value) * Int128(timescale) <= Int128(ticks) * Int128(self.timescale)
+  /// - Parameters:
+  ///   - segments: Of a movie, in its ticks.
+  ///   - isOfKeyframes: Whether they are its keyframes alone.
+  init(_ movie: FragmentedMovie, file: String, segments: [MediaSegment], isOfKeyframes: Bool = false) {
+    func time(_ ticks: Int64) -> Int64 { Self.microseconds(Int128(ticks), perSecond: Int128(movie.timescale)) }
+    self.init(
+      file: file, head: movie.head,
+      segments: segments.map { segment in
+        let start = time(segment.time.lowerBound)
+        return Segment(bytes: segment.bytes, time: start..<max(start, time(segment.time.upperBound)))
+      }, isOfKeyframes: isOfKeyframes)
   }
 }
 

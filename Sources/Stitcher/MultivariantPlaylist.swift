@@ -8,14 +8,17 @@ struct MultivariantPlaylist {
   struct Rendition {
     var name: String
     var file: StitchedFile
-    /// As CODECS states it.
-    var codec: String
+    var movie: FragmentedMovie
+    var segments: [MediaSegment]
     var media: MediaPlaylist
     /// Nil: it has no pictures.
     var keyframes: MediaPlaylist?
+
+    /// As CODECS states it.
+    var codec: String { movie.codec }
   }
 
-  let package: HLSPackage
+  let package: StreamingPackage
   /// By the number of the output.
   let renditions: [Rendition]
   /// By the number of the subtitles.
@@ -25,6 +28,11 @@ struct MultivariantPlaylist {
 
   var text: String {
     var lines = ["#EXTM3U", "#EXT-X-VERSION:7", "#EXT-X-INDEPENDENT-SEGMENTS"]
+    if let title = package.metadata?["title"] {
+      var attributes = Attributes("DATA-ID=\"com.apple.hls.title\"")
+      attributes.add("VALUE", quoted: title)
+      lines.append("#EXT-X-SESSION-DATA:\(attributes.text)")
+    }
     var seen: Set<Int> = []
     // Without pictures, the sound is the variant itself.
     let sounds = package.variants.filter { $0.video != nil }.compactMap(\.audio).filter { seen.insert($0).inserted }
@@ -53,7 +61,7 @@ struct MultivariantPlaylist {
     attributes.add("DEFAULT", "YES")
     attributes.add("AUTOSELECT", "YES")
     if let audio = rendition.file.audio { attributes.add("CHANNELS", quoted: "\(audio.encoder.channels)") }
-    attributes.add("URI", quoted: HLSPackage.playlist(of: rendition.name))
+    attributes.add("URI", quoted: StreamingPackage.playlist(of: rendition.name))
     return "#EXT-X-MEDIA:\(attributes.text)"
   }
 
@@ -93,7 +101,7 @@ struct MultivariantPlaylist {
     }
   }
 
-  private func variant(_ variant: HLSPackage.Variant) -> [String] {
+  private func variant(_ variant: StreamingPackage.Variant) -> [String] {
     let video = variant.video.map { renditions[$0] }
     let audio = variant.audio.map { renditions[$0] }
     let together = [video, audio].compactMap(\.self)
@@ -108,7 +116,7 @@ struct MultivariantPlaylist {
     if video != nil, let number = variant.audio { attributes.add("AUDIO", quoted: group(ofSound: number)) }
     if !shown.isEmpty { attributes.add("SUBTITLES", quoted: Self.subtitleGroup) }
     if video != nil { attributes.add("CLOSED-CAPTIONS", "NONE") }
-    return ["#EXT-X-STREAM-INF:\(attributes.text)", HLSPackage.playlist(of: main.name)]
+    return ["#EXT-X-STREAM-INF:\(attributes.text)", StreamingPackage.playlist(of: main.name)]
   }
 
   private func keyframes(_ rendition: Rendition) -> String? {
@@ -117,7 +125,7 @@ struct MultivariantPlaylist {
     attributes.add("AVERAGE-BANDWIDTH", "\(Self.whole(keyframes.averageBitRate))")
     attributes.add("CODECS", quoted: rendition.codec)
     attributes.addPictures(rendition.file, hasRate: false)
-    attributes.add("URI", quoted: HLSPackage.keyframePlaylist(of: rendition.name))
+    attributes.add("URI", quoted: StreamingPackage.keyframePlaylist(of: rendition.name))
     return "#EXT-X-I-FRAME-STREAM-INF:\(attributes.text)"
   }
 

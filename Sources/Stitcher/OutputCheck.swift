@@ -1,6 +1,7 @@
 import CompositionModel
 import Glibc
 import Media
+import PieceFiles
 import SystemSupport
 
 /// Whether an output that has been written is the one that was planned. It is read again before it is published.

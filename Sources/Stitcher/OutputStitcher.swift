@@ -1,6 +1,7 @@
 import CompositionModel
 import FoundationEssentials
 package import Media
+import PieceFiles
 package import RenderTasks
 
 /// Makes an output's file from its pieces. Packets are copied and never encoded again. The file is read again, by its

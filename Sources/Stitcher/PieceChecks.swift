@@ -1,5 +1,6 @@
 import CompositionModel
 import Media
+import PieceFiles
 import RenderTasks
 
 /// Whether pieces are those of the task, and agree with each other: everything that their headers show, before anything

@@ -15,12 +15,7 @@ struct WebVTTSegments: Sendable {
   ///   - boundaries: Where segments begin after the first, in seconds, rising.
   ///   - duration: Of the film, in seconds.
   init(_ text: StitchedText, boundaries: [MediaTime], duration: MediaTime) throws(StitchError) {
-    let captions = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
-      let encoder = try CaptionEncoder(text.codec, header: text.header)
-      return try text.events.map { event throws(MediaError) in
-        (start: event.start, end: event.end, text: Self.cue(try encoder.encode(event.fields)))
-      }.filter { !$0.text.isEmpty }
-    }
+    let captions = try Self.cues(text)
     var (bytes, segments): ([UInt8], [MediaPlaylist.Segment]) = ([], [])
     let starts = [MediaTime.zero] + boundaries
     var first = 0
@@ -32,13 +27,28 @@ struct WebVTTSegments: Sendable {
       while first < captions.count, captions[first].end <= shown.lowerBound { first += 1 }
       for caption in captions[first...].prefix(while: { $0.start < shown.upperBound })
       where shown.lowerBound < caption.end {
-        part += "\(Self.clock(caption.start)) --> \(Self.clock(caption.end))\n\(caption.text)\n\n"
+        part += caption.text
       }
       let offset = Int64(bytes.count)
       bytes += part.utf8
       segments.append(MediaPlaylist.Segment(bytes: offset..<Int64(bytes.count), time: time))
     }
     (self.bytes, self.segments) = (bytes, segments)
+  }
+
+  /// The captions as one file, in which each is once.
+  static func whole(_ text: StitchedText) throws(StitchError) -> [UInt8] {
+    Array(("WEBVTT\n\n" + (try cues(text)).map(\.text).joined()).utf8)
+  }
+
+  /// The captions in order, with their times in milliseconds.
+  private static func cues(_ text: StitchedText) throws(StitchError) -> [(start: Int64, end: Int64, text: String)] {
+    try mapErrors(to: StitchError.writing) { () throws(MediaError) in
+      let encoder = try CaptionEncoder(text.codec, header: text.header)
+      return try text.events.map { event throws(MediaError) in (event, cue(try encoder.encode(event.fields))) }
+        .filter { !$0.1.isEmpty }
+        .map { ($0.start, $0.end, "\(clock($0.start)) --> \(clock($0.end))\n\($1)\n\n") }
+    }
   }
 
   /// The text of a caption without what would end it.

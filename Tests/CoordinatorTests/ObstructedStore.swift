@@ -288,6 +288,11 @@ extension TestCoordinator {
 }
 
 extension ObstructedStore {
+  func watch(_ job: JobID) async throws(JobStoreError) -> JobState? {
+    try await pass(.other)
+    return try await inner.watch(job)
+  }
+
   func pause(_ job: JobID, stopping: Bool) async throws(JobStoreError) -> JobState? {
     try await pass(.other)
     return try await inner.pause(job, stopping: stopping)

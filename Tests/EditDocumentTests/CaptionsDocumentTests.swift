@@ -100,7 +100,7 @@ import Testing
         #"{"type": "audio", "clips": [{"asset": "s"}]}, {"type": "subtitle", "clips": [{"asset": "w"}]}"#, to: "a.wav"),
       assets: try Self.assets()
     ).map { "\($0)" }
-    #expect(wave.count == 1 && wave[0].contains("mp4, mov, m4v, mkv, webm, m3u8 can"))
+    #expect(wave.count == 1 && wave[0].contains("mp4, mov, m4v, mkv, webm, m3u8, mpd can"))
   }
 
   @Test func `what is wrong is refused with its place`() throws {

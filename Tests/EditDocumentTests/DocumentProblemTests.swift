@@ -641,10 +641,10 @@ private func instructions(_ instructions: String) -> String {
       "201", "200"),
     Wrong(
       export(#"{"to": "a.mxf", "audio": {"language": "eng"}}"#), "/export/audio/language", "mxf",
-      "mp4, mov, m4v, mkv, webm, m4a, m3u8 can"),
+      "mp4, mov, m4v, mkv, webm, m4a, m3u8, mpd can"),
     Wrong(
       export(#"{"to": "a.mp3", "video": false, "audio": {"title": "Talk"}}"#), "/export/audio/title", "mp3",
-      "m4a, m3u8 can"),
+      "m4a, m3u8, mpd can"),
     Wrong(
       export(#"{"to": "a.mp4", "preset": "passthrough", "audio": {"language": "eng", "bitRate": 96000}}"#),
       "/export/audio", "encodes nothing", "language, title"),

@@ -91,7 +91,10 @@ struct Workspace {
     return path(name)
   }
 
-  func contents() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
+  /// The names in the folder, or in one in it.
+  func contents(_ folder: String = "") throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: url.appending(path: folder).path).sorted()
+  }
 
   func remove() {
     do { try FileManager.default.removeItem(at: url) } catch { print("not removed: \(url.path): \(error)") }

@@ -227,15 +227,17 @@ struct PlaylistFilmTests {
     #expect(try files.contents() == ["edit.json", "source.mp4"])
   }
 
-  @Test func `a playlist is not verified, and not written to standard output`() async throws {
+  @Test func `a playlist is not written to standard output, and has a title alone`() async throws {
     let files = try Workspace()
     defer { files.remove() }
     try await Self.source(files)
     let edit = try files.write(Self.document(#"{ "to": "film.m3u8" }"#), to: "edit.json")
-    let film = try files.write("#EXTM3U\n", to: "film.m3u8")
-    let verified = try await Command.sheaf("verify", film, edit).run()
+    let artist = Self.document(#"{ "to": "film.m3u8", "metadata": { "title": "A day", "artist": "Anna" } }"#)
+    let refused = try await TestFilm.render(try files.write(artist, to: "artist.json"))
     #expect(
-      verified.status == 65 && verified.errors.contains("a playlist, which is not verified"), "\(verified.errors)")
+      refused.status == 65
+        && refused.errors.contains("/export/metadata/artist: m3u8 cannot store 'artist'; it has title"),
+      "\(refused.errors)")
     let streamed = try await Command.sheaf("render", edit, "-o", "-", "--store", files.path("store")).run()
     #expect(streamed.status == 65 && streamed.errors.contains("m3u8 cannot be read from a pipe"), "\(streamed.errors)")
   }

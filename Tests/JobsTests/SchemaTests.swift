@@ -48,7 +48,7 @@ struct SchemaTests {
         try await group.waitForAll()
       }
       #expect(
-        try database.query("SELECT version::text FROM sheaf.migration ORDER BY version")
+        try database.query("SELECT version::text FROM sheaf.migration ORDER BY migration.version")
           == Schema.migrations.map { "\($0.version)" })
       #expect(try database.query("SELECT id FROM sheaf.job ORDER BY id") == (0..<8).map { "j\($0)" })
     }

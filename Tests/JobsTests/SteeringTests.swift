@@ -71,6 +71,33 @@ struct SteeringTests {
   }
 
   @Test(arguments: StoreKind.allCases)
+  func `the tasks of a film that somebody watches are granted in its order, for as long as they do`(
+    _ kind: StoreKind
+  ) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      // The later segments cost more, and the sound most.
+      let tasks = (0..<4).map { NewTask.sample(.video, $0, cost: Double(10 + $0)) } + [.sample(.audio, 4, cost: 90)]
+      try await store.submitRendering("j1", tasks: tasks)
+      #expect(try await store.watch(JobID("none")) == nil)
+      #expect(try await store.claim(worker: .anna, build: "b1", limit: 1).map(\.name) == ["j1/4"])
+      #expect(try await store.watch(JobID("j1")) == .rendering)
+      #expect(try await store.claim(worker: .anna, build: "b1", limit: 1).map(\.name) == ["j1/0"])
+      try farm.advance(LeasePolicy.watching - .microseconds(1))
+      #expect(try await store.claim(worker: .bert, build: "b1", limit: 1).map(\.name) == ["j1/1"])
+      try farm.advance(.microseconds(1))
+      #expect(try await store.claim(worker: .carl, build: "b1", limit: 9).map(\.name) == ["j1/3", "j1/2"])
+      _ = try await store.cancel(JobID("j1"))
+      #expect(try await store.watch(JobID("j1")) == .cancelled)
+      // The sound is after the first pictures.
+      try await store.submitRendering("j2", tasks: tasks)
+      #expect(try await store.watch(JobID("j2")) == .rendering)
+      let names = try await store.claim(worker: .anna, build: "b1", limit: 9).map(\.name)
+      #expect(names == ["j2/0", "j2/4", "j2/1", "j2/2", "j2/3"])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
   func `a changed priority counts from the next claim on`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let store = farm.store

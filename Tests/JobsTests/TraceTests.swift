@@ -25,6 +25,7 @@ struct TraceTests {
     "took deliveries false", "ended delivery true", "ended delivery false", "sent again true", "sent again false",
     "removed deliveries true", "added token true", "added token false", "revoked token true",
     "revoked token false", "paused rendering", "paused probing", "paused absent", "resumed rendering", "reordered true",
+    "watched true", "watched false",
     "reordered false", "changed owner", "recorded", "removed audit true", "removed audit false",
     "compared", "accepted unchecked true", "accepted unchecked false", "set hold true", "set hold false",
     "purged true false", "purged false true", "set pool", "removed pool true", "removed pool false", "moved true",

@@ -2,6 +2,7 @@ import CompositionModel
 import Foundation
 import Glibc
 import Media
+import PieceFiles
 import TestMedia
 import TestPrograms
 import Testing

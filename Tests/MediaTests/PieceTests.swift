@@ -1,6 +1,7 @@
 import CompositionModel
 import Foundation
 import Media
+import PieceFiles
 import TestMedia
 import TestPrograms
 import Testing

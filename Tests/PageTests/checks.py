@@ -464,6 +464,54 @@ def notification(page, farm):
     assert page.evaluate("shown.length") == 1
 
 
+def watching(page, farm):
+    """A film plays while it is rendered: what is there at once, and the rest when it comes."""
+    job = farm.request("POST", "/v1/jobs", {
+        "document": {
+            "sheaf": 1, "assets": {"a": {"color": "#c02020"}}, "tracks": [{"clips": [{"asset": "a", "duration": 40}]}],
+            "videoComposition": {"renderSize": [320, 180], "frameRate": 25},
+            "export": {"to": "watched.mp4", "video": {"codec": "h264", "preset": "veryfast"}}},
+        "name": "watched", "segmentDuration": "1", "isPaused": True})["job"]
+    go(page, f"#/jobs/{job}")
+    status = lambda: farm.request("GET", f"/v1/jobs/{job}")
+    # Until it is planned there are no segments to watch, and then not all of them.
+    farm.request("POST", f"/v1/jobs/{job}/resume")
+    eventually("a segment", lambda: status()["segmentsDone"] > 0)
+    farm.request("POST", f"/v1/jobs/{job}/pause?now=true")
+    there = status()
+    assert there["state"] == "rendering" and there["segmentsDone"] < there["segmentsTotal"], f"{there}"
+    page.get_by_role("button", name="Watch while it renders").click()
+    player = page.get_by_label("The film so far")
+    video = "document.querySelector('.watch video')"
+    eventually("the first pictures", lambda: page.evaluate(f"{video}?.videoWidth") == 320)
+    expect(page.get_by_text("The rest is added as it is rendered.")).to_be_visible()
+    eventually("it plays", lambda: page.evaluate(f"{video}.currentTime") > 0.2)
+    colour = page.evaluate(f"""() => {{
+      const canvas = document.createElement("canvas");
+      const context = canvas.getContext("2d");
+      context.drawImage({video}, 0, 0, 1, 1);
+      return [...context.getImageData(0, 0, 1, 1).data];
+    }}""")
+    # Browsers differ in what they make of a colour; it is this red, and not the black of a player without pictures.
+    assert colour[0] > 160 and colour[1] < 64 and colour[2] < 64, f"{colour}"
+    player.screenshot(path=str(farm.folder / "watched.png"))
+    before = page.evaluate(f"{video}.buffered.end({video}.buffered.length - 1)")
+    assert before < 40, f"{before}"
+    farm.request("POST", f"/v1/jobs/{job}/resume")
+    eventually("the job is done", lambda: status()["state"] == "done", 120)
+    # The player stays, and has the whole film without a gap.
+    eventually("the rest", lambda: page.evaluate(
+        f"{video}.buffered.length === 1 && Math.abs({video}.buffered.end(0) - 40) < 0.01"))
+    page.evaluate(f"{video}.currentTime = 39.5")
+    eventually("its end", lambda: page.evaluate(f"{video}.ended"))
+    # What is copied has no segments: there is nothing to watch, and the API says why.
+    try:
+        farm.request("GET", "/v1/jobs/none/watch/film.m3u8")
+        raise AssertionError("there is no such job")
+    except urllib.error.HTTPError as error:
+        assert error.code == 404, f"{error.code}"
+
+
 def killed_worker(page, farm):
     """The bar of a killed worker ends, and its segment goes elsewhere."""
     job = shown_job(page)
@@ -635,5 +683,5 @@ def steering(page, farm):
 
 
 ALL = [token, digests, mistakes, submission, film, trace, phases, critical_path, chosen_path, costs, marks,
-       warnings, accessibility, measure_many_segments, measure_many_jobs, notification, actions, readings, killed_worker, namesakes, holds, pools,
+       warnings, accessibility, measure_many_segments, measure_many_jobs, notification, actions, readings, watching, killed_worker, namesakes, holds, pools,
        lost_coordinator, access, steering, deletion]

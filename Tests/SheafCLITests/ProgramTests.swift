@@ -410,7 +410,7 @@ import Wire
     #expect(
       result.errors
         == "edit.json: the output 'film.mp42' must end in one of .mp4, .mov, .m4v, .mkv, .webm, .mxf, .m4a, .wav, "
-        + ".flac, .mp3, .ogg, .gif, .apng, .webp, .m3u8; did you mean '.mp4'?\n")
+        + ".flac, .mp3, .ogg, .gif, .apng, .webp, .m3u8, .mpd; did you mean '.mp4'?\n")
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == [
         "edit.json", "errors", "output",

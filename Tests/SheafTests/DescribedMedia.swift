@@ -461,6 +461,7 @@ struct RandomEdits {
         return output
       }
     }
+    if case .encode? = export.preset { export.isSmart = flip() }
     return export
   }
 }

@@ -22,6 +22,16 @@ struct EditDocumentTests {
     }
   }
 
+  @Test func `the manifests of a film in segments are kept`() throws {
+    var edit = Edit(assets: ["shot": "shot.mov"])
+    edit.export = ExportSettings(path: "film.mpd")
+    for manifests in [nil, [.mpd], [.m3u8, .mpd]] as [Set<Manifest>?] {
+      edit.export.manifests = manifests
+      let back = try Edit(document: try edit.document(), assets: DescribedMedia.all)
+      #expect(back.export.manifests == manifests && back == edit)
+    }
+  }
+
   @Test func `every style of a transition and every filter is kept`() throws {
     var edit = Edit(assets: ["shot": "shot.mov", "title": "Title.ttf"])
     let color = VideoComposition.Color(red: 1, green: 2, blue: 254)

@@ -1,6 +1,7 @@
 import CompositionModel
 import Foundation
 import Media
+import PieceFiles
 import RenderTasks
 import Stitcher
 import Synchronization

@@ -2,6 +2,7 @@ package import CompositionModel
 import Digest
 package import Foundation
 package import Media
+package import PieceFiles
 import TestPrograms
 
 /// Pieces as the renderer writes them, of frames and samples that a test computes.

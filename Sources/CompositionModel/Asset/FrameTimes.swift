@@ -128,6 +128,31 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     return Run(start: time, step: run.step, count: run.count - passed)
   }
 
+  /// The number of the frame at a time, from 0. Nil if there is none.
+  package func index(of time: Int64) -> Int? {
+    var before = 0
+    for run in runs {
+      guard run.last < time else {
+        guard run.start <= time, run.step > 0 ? (time - run.start) % run.step == 0 : time == run.start else {
+          return nil
+        }
+        return before + (run.step > 0 ? Int((time - run.start) / run.step) : 0)
+      }
+      before += run.count
+    }
+    return nil
+  }
+
+  /// The time of a frame by its number from 0. Nil if there are fewer.
+  package func time(at index: Int) -> Int64? {
+    var left = index
+    for run in runs {
+      if left < run.count { return left < 0 ? nil : run.start + run.step * Int64(left) }
+      left -= run.count
+    }
+    return nil
+  }
+
   /// The first time that is not before `time`. Nil if there is none.
   package func first(atOrAfter time: Int64) -> Int64? {
     if let last = last(atOrBefore: time), last == time { return last }

@@ -41,6 +41,9 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   public var cadence: StoredTime.Cadence?
   /// True if the file has the configuration of Dolby Vision, which players need to apply its data. Nil: it has none.
   public var hasDolbyVision: Bool?
+  /// Whether pictures can be copied into a film that is rendered. Nil: it is not known, or the codec is none of which
+  /// that has to be known.
+  public var copyable: CopyableStream?
   /// A single picture with no duration of its own.
   public var isStill: Bool
   /// The picture, if it is described and not stored. Nil: it is stored in a file.

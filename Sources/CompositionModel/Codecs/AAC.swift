@@ -1,6 +1,6 @@
 /// AAC-LC, encoded by libavcodec's own encoder.
 struct AAC: AudioCodecDefinition {
-  let containers = [Container.mp4, .mov, .m4v, .m4a, .mkv, .m3u8]
+  let containers = [Container.mp4, .mov, .m4v, .m4a, .mkv, .m3u8, .mpd]
   let sampleRates = AudioSettings.commonSampleRates
   /// The upper bound is above that of 8 channels at 96 kHz. `problem` checks the bound of the settings themselves.
   let bitRates: ClosedRange<Int>? = 8000...6_000_000

@@ -1,7 +1,7 @@
 /// AV1, encoded by SVT-AV1.
 struct AV1: VideoCodecDefinition {
   let name = "av1"
-  let containers = [Container.mp4, .mkv, .webm, .m3u8]
+  let containers = [Container.mp4, .mkv, .webm, .m3u8, .mpd]
   let pixelFormats = [PixelFormat.yuv420p, .yuv420p10]
   /// SVT-AV1's constant rate factor. Lower is better and larger.
   let qualities: ClosedRange<Double>? = 1...63

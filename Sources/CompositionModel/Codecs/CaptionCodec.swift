@@ -12,7 +12,7 @@ public enum CaptionCodec: String, Sendable, Hashable, Codable {
     switch container {
     case .mp4, .mov, .m4v: self = .movText
     case .mkv: self = .subRip
-    case .webm, .m3u8: self = .webVTT
+    case .webm, .m3u8, .mpd: self = .webVTT
     case .mxf, .m4a, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp: return nil
     }
   }

@@ -3,6 +3,8 @@ public enum Container: String, Sendable, Hashable, Codable, CaseIterable {
   case mp4, mov, m4v, mkv, webm, mxf, m4a, wav, flac, mp3, ogg, gif, apng, webp
   /// Playlists of HTTP Live Streaming, and the fragmented MP4 that they name: a file for each track.
   case m3u8
+  /// A media presentation description of MPEG-DASH, and the fragmented MP4 that it names.
+  case mpd
 
   /// The codecs whose definitions list the container. The first is that of a document that names none.
   package var videoCodecs: [VideoCodec] { VideoCodec.allCases.filter { $0.definition.containers.contains(self) } }
@@ -60,13 +62,13 @@ extension Container {
     switch self {
     case .mp4, .mov, .m4v, .m4a: indexFirst
     case .mkv, .webm, .wav, .flac, .mp3, .ogg: true
-    case .mxf, .m3u8: false
+    case .mxf, .m3u8, .mpd: false
     case .gif, .apng, .webp: true
     }
   }
 
-  /// Whether a film is several files.
-  package var isPlaylist: Bool { self == .m3u8 }
+  /// Whether a film is several files, which one of them names.
+  package var isPlaylist: Bool { self == .m3u8 || self == .mpd }
 }
 
 extension Container {
@@ -103,7 +105,7 @@ extension Container {
   package var hasEditLists: Bool {
     switch self {
     case .mp4, .mov, .m4v, .m4a: true
-    case .mkv, .webm, .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp, .m3u8: false
+    case .mkv, .webm, .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp, .m3u8, .mpd: false
     }
   }
 }

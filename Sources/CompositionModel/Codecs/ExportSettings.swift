@@ -36,6 +36,11 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var plays: Int?
   /// The name of the film's playlist without extension, with which the names of its files begin. Nil: it has none.
   public var playlist: String?
+  /// What names the files of a playlist's film. Nil: a file of the container alone, or there is no playlist.
+  public var manifests: [Manifest]?
+  /// Whether pictures that the film shows as they are stored are copied, and only the others are encoded. Nil: all are
+  /// encoded.
+  public var isSmart: Bool?
 
   public init(
     path: String?, container: Container, video: VideoSettings?, audio: AudioSettings?,
@@ -52,6 +57,18 @@ public struct ExportSettings: Sendable, Hashable, Codable {
     self.optimizeForNetworkUse = optimizeForNetworkUse
     self.metadata = metadata
   }
+}
+
+/// What players read of a film in segments before anything else: it names the film's other files. The raw value is the
+/// extension.
+public enum Manifest: String, Sendable, Hashable, Codable, CaseIterable {
+  /// The playlists of HTTP Live Streaming.
+  case m3u8
+  /// The media presentation description of MPEG-DASH.
+  case mpd
+
+  /// Nil: the container has none.
+  package init?(_ container: Container) { self.init(rawValue: container.rawValue) }
 }
 
 /// How the output's video is encoded.

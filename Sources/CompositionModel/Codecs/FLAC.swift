@@ -1,7 +1,7 @@
 /// FLAC: lossless, of 16 or 24 bits a sample.
 struct FLAC: LosslessAudioCodecDefinition {
   /// QuickTime has no mapping for FLAC, so `mov` is not among them.
-  let containers = [Container.mp4, .mkv, .flac, .ogg, .m3u8]
+  let containers = [Container.mp4, .mkv, .flac, .ogg, .m3u8, .mpd]
 
   func encoderSetup(bitDepth: Int) -> AudioEncoderSetup? {
     AudioSampleLayout.SampleType(integerBits: bitDepth).map {

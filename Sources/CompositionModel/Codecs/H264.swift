@@ -1,13 +1,14 @@
 /// H.264, encoded by x264.
 struct H264: LeveledVideoCodecDefinition {
   let name = "h264"
-  let containers = [Container.mp4, .mov, .m4v, .mkv, .m3u8]
+  let containers = [Container.mp4, .mov, .m4v, .mkv, .m3u8, .mpd]
   let pixelFormats = PixelFormat.allCases
   /// x264's constant rate factor. Lower is better and larger.
   let qualities: ClosedRange<Double>? = 0...51
   let bitRates: ClosedRange<Int>? = 1000...1_000_000_000
   let maxBitRates: ClosedRange<Int>? = RateLimit.bitRates
   let defaultPreset: String? = "medium"
+  let smartRendering: SmartRendering? = .sharedParameterSets
 
   private static let defaultQuality = 23.0
 

@@ -1,7 +1,7 @@
 /// HEVC (H.265), encoded by x265.
 struct HEVC: LeveledVideoCodecDefinition {
   let name = "hevc"
-  let containers = [Container.mp4, .mov, .m4v, .mkv, .m3u8]
+  let containers = [Container.mp4, .mov, .m4v, .mkv, .m3u8, .mpd]
   let pixelFormats = PixelFormat.allCases
   /// x265's constant rate factor. Lower is better and larger.
   let qualities: ClosedRange<Double>? = 0...51

@@ -18,6 +18,7 @@ struct ProRes: VideoCodecDefinition {
   let presets: [String] = []
   let defaultPreset: String? = nil
   let isIntraOnly = true
+  let smartRendering: SmartRendering? = .pictures
   private let profileTable: [Profile]
   private let defaultProfile: String
 

@@ -8,6 +8,7 @@ struct VP9: VideoCodecDefinition {
   let bitRates: ClosedRange<Int>? = nil
   let defaultPreset: String? = "2"
   let profiles: [String] = []
+  let smartRendering: SmartRendering? = .groups
 
   private static let defaultQuality = 32.0
   /// More frames than a segment has.

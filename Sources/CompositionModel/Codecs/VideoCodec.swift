@@ -52,6 +52,9 @@ package protocol VideoCodecDefinition: Sendable {
   /// Whether every frame is a keyframe, whatever the settings are.
   var isIntraOnly: Bool { get }
 
+  /// How pictures that are stored can be copied between those that are encoded. Nil: they cannot.
+  var smartRendering: SmartRendering? { get }
+
   /// Whether its pictures are red, green and blue in the colours of screens (sRGB), and nothing states others.
   var isOfScreens: Bool { get }
   /// What a document may give as `dither`. Empty: the codec has no such setting.
@@ -119,6 +122,7 @@ extension VideoCodecDefinition {
   package func lateFrames(_ settings: VideoSettings) -> Int { 0 }
   package func heldFrames(_ settings: VideoSettings) -> Int { 4 }
   package var isIntraOnly: Bool { false }
+  package var smartRendering: SmartRendering? { nil }
   package var isOfScreens: Bool { false }
   package var ditherings: [Dithering] { [] }
   package var levels: [String] { [] }
@@ -147,6 +151,17 @@ extension VideoCodecDefinition {
       ("bufferDuration", maxBitRates != nil), ("dither", !ditherings.isEmpty),
     ].filter(\.1).map(\.0)
   }
+}
+
+/// How stored pictures of a codec follow encoded ones in one track, so that one decoder reads both.
+package enum SmartRendering: Sendable {
+  /// Each picture by itself.
+  case pictures
+  /// From a keyframe on. It sets all that later pictures depend on.
+  case groups
+  /// From a keyframe on, if all pictures refer to the same parameter sets: the headers of encoded ones are made to
+  /// refer to those of the copied ones.
+  case sharedParameterSets
 }
 
 /// How an encoder of libavcodec is set up for a codec and its settings. The bytes of a piece depend on every part of

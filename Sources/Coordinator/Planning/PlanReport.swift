@@ -16,6 +16,7 @@ extension PlanReport {
       container: file.container.rawValue, duration: plan.duration, frames: plan.frameCount,
       damage: DamageReport.list(plan.damage, request), warnings: planned.warnings, outputs: planned.outputs,
       roundedPlaces: plan.roundedPlaces)
+    smart = plan.smart.map(SmartReport.init)
     instructions = plan.instructions.map { Instruction(instruction: $0) }
     if let format = plan.format, let encoder = file.video?.encoder {
       video = Video(
@@ -24,7 +25,8 @@ extension PlanReport {
       for (segment, task) in zip(plan.segments, planned.tasks) {
         segments.append(
           try Segment(
-            segment, planned.isMeasuring ? "measured" : task.action, start: plan.start, format.frameDuration))
+            segment, planned.isMeasuring ? "measured" : task.action(segment.task.smart?.copy != nil), start: plan.start,
+            format.frameDuration))
       }
     }
     if let stitched = file.audio, let planned = planned.audio {
@@ -37,7 +39,10 @@ extension PlanReport {
 }
 
 extension NewTask {
-  fileprivate var action: String { cached == nil ? "encoded" : "cached" }
+  fileprivate var action: String { action(false) }
+
+  /// - Parameter copies: Whether it copies stored pictures.
+  fileprivate func action(_ copies: Bool) -> String { cached != nil ? "cached" : copies ? "copied" : "encoded" }
 }
 
 extension PlanReport.Segment {
@@ -63,6 +68,8 @@ extension Boundary {
     case .cut: "a cut or transition"
     case .sourceKeyframe(let asset): "a keyframe of \(asset)"
     case .keyframe: "a keyframe of the film"
+    case .copy(let asset): "pictures of \(asset) are copied"
+    case .copyEnd: "what is copied ends"
     }
   }
 }

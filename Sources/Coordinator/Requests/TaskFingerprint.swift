@@ -9,7 +9,7 @@ enum TaskFingerprint {
 
   /// What takes the place of the build for a probe task, whose result does not depend on it: a description has what is
   /// in the file. To be raised when descriptions change.
-  static let probeVersion = "probe 24"
+  static let probeVersion = "probe 25"
 
   /// - Parameters:
   ///   - build: Of the worker that runs the task: library versions. A probe task's does not depend on it.

@@ -53,8 +53,9 @@ struct TaskMaker {
   }
 
   func video(_ segment: Segment, _ payload: TaskPayload) throws -> NewTask {
-    var task = try task(
-      .video, payload, label: labels.video(segment.frames, of: segment.task.sourceDigests), of: segment)
+    let frames = labels.video(segment.frames, of: segment.task.sourceDigests)
+    let label = segment.task.smart?.copy == nil ? frames : "copy of \(frames)"
+    var task = try task(.video, payload, label: label, of: segment)
     task.boundary = segment.boundary.reason
     let seconds = segment.task.format.frameDuration.approximateSeconds * Double(segment.task.frameCount)
     task.duration = .microseconds(Int64((seconds * 1_000_000).rounded()))

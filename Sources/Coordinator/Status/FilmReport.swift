@@ -16,6 +16,7 @@ extension FilmReport {
   init?(_ plan: RenderPlan, _ warnings: [Problem], _ times: FilmTimes) throws(TimeError) {
     guard let format = plan.format else { return nil }
     self.init(frameSeconds: format.frameDuration.approximateSeconds, places: [])
+    smart = plan.smart.map { SmartReport($0).shortened }
     for (pointer, ranges) in times.ranges(at: Set(warnings.map(\.pointer))).sorted(by: { $0.key < $1.key }) {
       var shown: [Range<Int>] = []
       for range in ranges {
@@ -37,6 +38,16 @@ extension FilmReport {
       }
     }
     return merged
+  }
+}
+
+extension SmartReport {
+  init(_ plan: SmartRenderingPlan) {
+    self.init(
+      copiedFrames: plan.copiedFrames, encodedFrames: plan.encodedFrames,
+      refusals: plan.refusals.map {
+        Refusal(track: $0.track, asset: $0.asset, start: $0.start, frames: $0.frames, reason: $0.reason)
+      })
   }
 }
 

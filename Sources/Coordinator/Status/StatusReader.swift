@@ -63,7 +63,8 @@ actor StatusReader {
     status.damage = try await damage(of: summary.job)
     let (warnings, film) = try await warnings(of: summary.job)
     status.setWarnings(warnings)
-    status.film = film
+    (status.film, status.smart) = (film, film?.smart)
+    status.film?.smart = nil
     status.outputs = try await outputs(of: summary.job)
     status.trace = await traces.trace(of: id)?.traceID
     status.usage = try await usage(of: summary.job)

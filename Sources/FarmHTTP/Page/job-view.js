@@ -12,6 +12,7 @@ import { bytes, count, counted, duration, exactTime, isOpen, localTime, percent 
 import { CostTable } from "./job-cost.js";
 import { TaskTable } from "./job-tasks.js";
 import { canNotify, isWanted, toggleNotification } from "./notifications.js";
+import { RenderingFilm } from "./rendering-film.js";
 import { SegmentMap, segmentsOf } from "./segment-map.js";
 import { farm, forgetJob, now, onChange, onFarmEvent, takeJob } from "./state.js";
 import { JobTasks } from "./task-watch.js";
@@ -24,9 +25,10 @@ export function showJob(parent, id) {
   const findings = makeFindings(frame => map.show(frame));
   const strip = new Filmstrip(id);
   const film = new Film();
+  const rendering = new RenderingFilm(id);
   const filmPanel = element("section.panel", { "aria-labelledby": "film-title" },
     element("div.panel-head", {}, element("h2", { id: "film-title", text: "Film" }), makeLegend()),
-    map.canvas, strip.node, film.node);
+    map.canvas, strip.node, rendering.node, film.node);
   const gone = element("p.empty", { hidden: true });
   const body = element("div.job-body", {}, head.node, findings.node, filmPanel, table.node, cost.node);
   parent.append(gone, body);
@@ -49,6 +51,7 @@ export function showJob(parent, id) {
     cost.set(list, farm.jobs.get(id)?.usage);
     map.set(segments);
     strip.set(segments);
+    rendering.set(farm.jobs.get(id), segments);
     setHidden(map.canvas, segments.length === 0);
     setHidden(strip.node, segments.length === 0);
     setHidden(filmPanel, segments.length === 0 && farm.jobs.get(id)?.state !== "done");
@@ -114,7 +117,7 @@ export function showJob(parent, id) {
     endChanges();
     endEvents();
     clearInterval(timer);
-    for (const part of [tasks, table, map, strip, film]) part.end();
+    for (const part of [tasks, table, map, strip, rendering, film]) part.end();
   };
 }
 

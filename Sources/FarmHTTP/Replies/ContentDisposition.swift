@@ -21,6 +21,7 @@ enum FetchedFile {
       "webm": "video/webm", "mxf": "application/mxf", "m4a": "audio/mp4", "wav": "audio/wav", "flac": "audio/flac",
       "mp3": "audio/mpeg", "ogg": "audio/ogg", "png": "image/png", "jpg": "image/jpeg", "webp": "image/webp",
       "gif": "image/gif", "apng": "image/apng", "m3u8": "application/vnd.apple.mpegurl",
+      "mpd": "application/dash+xml", "vtt": "text/vtt",
     ]
     return parts.count > 1
       ? types[parts[parts.count - 1].lowercased()] ?? "application/octet-stream"

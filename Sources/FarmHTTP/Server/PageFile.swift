@@ -52,6 +52,7 @@ struct PageFile: Sendable {
     "notifications.js": PackageResources.notifications_js,
     "path-control.js": PackageResources.path_control_js,
     "pools-panel.js": PackageResources.pools_panel_js,
+    "rendering-film.js": PackageResources.rendering_film_js,
     "segment-map.js": PackageResources.segment_map_js,
     "sha256.js": PackageResources.sha256_js,
     "state.js": PackageResources.state_js,

@@ -126,7 +126,7 @@ extension FarmState {
   private func candidates(
     of number: Int, for workers: [WorkerID], _ limit: Int, now: Duration
   ) -> [FairQueue.Candidate] {
-    let found = jobs[number].ready.lazy.compactMap { ordinal -> FairQueue.Candidate? in
+    let found = claimOrder(of: number, now: now).lazy.compactMap { ordinal -> FairQueue.Candidate? in
       let place = Place(number: number, ordinal: ordinal)
       guard !self[place].task.isIsolated, (self[place].notBefore ?? now) <= now else { return nil }
       let excluded = Set(workers.filter { !isClaimable(place, by: $0, now: now) })
@@ -134,6 +134,19 @@ extension FarmState {
       return FairQueue.Candidate(ordinal: Int32(ordinal), cost: self[place].task.cost, excluded: excluded)
     }
     return Array(found.prefix(limit))
+  }
+
+  /// The ordinals of the `ready` tasks: those of a film that somebody watches in its order, and the sound after the
+  /// first pictures.
+  private func claimOrder(of number: Int, now: Duration) -> [Int] {
+    let record = jobs[number]
+    guard let until = record.watchedUntil, until > now else { return record.ready }
+    let first = record.tasks.firstIndex { $0.task.kind == .video }
+    func rank(_ ordinal: Int) -> Int {
+      if record.tasks[ordinal].task.kind == .audio, let first { return first * 2 + 1 }
+      return ordinal * 2
+    }
+    return record.ready.sorted { (rank($0), $0) < (rank($1), $1) }
   }
 
   private func isClaimable(_ place: Place, by worker: WorkerID, now: Duration) -> Bool {

@@ -72,6 +72,13 @@ extension FarmState {
     if wasPaused { record(.jobResumed, ofJob: number, now: now) }
   }
 
+  package mutating func watch(_ id: JobID, now: Duration) -> JobState? {
+    guard let number = numbers[id] else { return nil }
+    let state = jobs[number].job.state
+    if !state.hasEnded { jobs[number].watchedUntil = now + LeasePolicy.watching }
+    return state
+  }
+
   package mutating func setPriority(of id: JobID, to priority: Int32, now: Duration) -> JobState? {
     guard let number = numbers[id] else { return nil }
     let job = jobs[number].job

@@ -76,6 +76,8 @@ struct JobRecord: Sendable {
   /// The median pace of the rendered video tasks, as `LeasePolicy.findsMedianPace` last found it.
   var medianPace: Double?
   var heldUntil: Duration?
+  /// Nil: nobody has watched its film.
+  var watchedUntil: Duration?
   /// Of what its owner has had.
   var share = FairShare()
   /// When the first of the published tasks was granted, but for probe tasks.

@@ -263,6 +263,10 @@ extension MemoryJobStore {
     try run { (state, now) in state.resume(job, now: now) }
   }
 
+  package func watch(_ job: JobID) throws(JobStoreError) -> JobState? {
+    try run { (state, now) in state.watch(job, now: now) }
+  }
+
   package func setPriority(of job: JobID, to priority: Int32) throws(JobStoreError) -> JobState? {
     try run { (state, now) in state.setPriority(of: job, to: priority, now: now) }
   }

@@ -106,6 +106,8 @@ extension LeasePolicy {
   static let mostCompared = 3
   /// How long a result waits at most to be compared.
   static let patience = Duration.seconds(10 * 60)
+  /// How long after `JobSteering.watch` a job is watched: players ask for more of the film within it.
+  package static let watching = Duration.seconds(30)
 }
 
 // What is slow. The statements of `PostgresJobStore` have the same arithmetic in SQL, in the same order.

@@ -87,6 +87,12 @@ package protocol JobSteering: Sendable {
   /// - Returns: The job's state. Nil: there is no such job.
   func resume(_ job: JobID) async throws(JobStoreError) -> JobState?
 
+  /// Records that somebody watches the film of a job that has not ended, for `LeasePolicy.watching`. To be repeated
+  /// while they do.
+  ///
+  /// - Returns: The job's state. Nil: there is no such job.
+  func watch(_ job: JobID) async throws(JobStoreError) -> JobState?
+
   /// Changes the priority of a job that has not ended.
   ///
   /// - Returns: The job's state. Nil: there is no such job.

@@ -185,14 +185,34 @@ extension Statement {
     WITH \(smallest)
     SELECT picked.job, picked.ordinal, picked.cost, picked.excluded
     FROM unnest($1) AS open (number) CROSS JOIN LATERAL (
-      SELECT task.job, task.ordinal, task.cost, CASE WHEN \(isForAll) THEN '{}' ELSE ARRAY(\(excludedWorkers)) END AS excluded
-      FROM sheaf.task
-      WHERE task.job = open.number AND task.state = 'ready' AND NOT task.is_isolated AND task.not_before <= sheaf.now()
-        AND (\(isForAll) OR NOT $2 <@ ARRAY(\(excludedWorkers)))
-      ORDER BY task.cost DESC, task.ordinal LIMIT $3
+      SELECT coalesce(watched_until > sheaf.now(), false) AS is_watched FROM sheaf.job WHERE job.number = open.number
+    ) AS film CROSS JOIN LATERAL (
+      (\(claimable(rank: "0", where: "NOT film.is_watched", order: "task.cost DESC, task.ordinal")))
+      UNION ALL
+      (\(claimable(rank: placeInFilm, where: "film.is_watched", order: "rank, task.ordinal")))
     ) AS picked
-    ORDER BY picked.job, picked.cost DESC, picked.ordinal
+    ORDER BY picked.job, picked.rank, picked.cost DESC, picked.ordinal
     """)
+
+  /// The tasks of a job that one of the workers may have, if a condition holds of the job.
+  private static func claimable(rank: String, where condition: String, order: String) -> String {
+    """
+    SELECT task.job, task.ordinal, task.cost, \(rank) AS rank,
+      CASE WHEN \(isForAll) THEN '{}' ELSE ARRAY(\(excludedWorkers)) END AS excluded
+    FROM sheaf.task
+    WHERE \(condition) AND task.job = open.number AND task.state = 'ready' AND NOT task.is_isolated
+      AND task.not_before <= sheaf.now() AND (\(isForAll) OR NOT $2 <@ ARRAY(\(excludedWorkers)))
+    ORDER BY \(order) LIMIT $3
+    """
+  }
+
+  /// Where a task is among those of a film that somebody watches: the sound is after the first pictures.
+  private static let placeInFilm = """
+    CASE task.kind WHEN 'audio' THEN coalesce((
+      SELECT first.ordinal * 2 + 1 FROM sheaf.task first WHERE first.job = task.job AND first.kind = 'video'
+      ORDER BY first.ordinal LIMIT 1
+    ), task.ordinal * 2) ELSE task.ordinal * 2 END
+    """
 
   static let chargeOwners = Statement(
     "charge-owners", charge("owner_share", ["owner", "priority"], from: "unnest($1, $2, $3, $4, $5)"))

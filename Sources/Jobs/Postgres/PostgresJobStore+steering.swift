@@ -31,6 +31,14 @@ extension PostgresJobStore {
     }
   }
 
+  package func watch(_ job: JobID) async throws(JobStoreError) -> JobState? {
+    let parameters = [Parameter.text(job.description.withoutNul), .long(LeasePolicy.watching.microseconds)]
+    return try await bulk.perform { (connection) throws(JobStoreError) -> JobState? in
+      guard var fields = try connection.run(.watch, parameters).first else { return nil }
+      return try fields.named("job state")
+    }
+  }
+
   package func setPriority(of job: JobID, to priority: Int32) async throws(JobStoreError) -> JobState? {
     let id = Parameter.text(job.description.withoutNul)
     return try await bulk.perform { (connection) throws(JobStoreError) in
@@ -125,6 +133,15 @@ extension Statement {
     """
     UPDATE sheaf.job SET is_paused = false, held_until = NULL
     WHERE number = $1 AND (is_paused OR held_until IS NOT NULL)
+    """)
+
+  fileprivate static let watch = Statement(
+    "watch",
+    """
+    WITH watched AS (
+      UPDATE sheaf.job SET watched_until = sheaf.now() + $2 * interval '1 microsecond' WHERE id = $1 AND \(hasNotEnded)
+    )
+    SELECT state FROM sheaf.job WHERE id = $1
     """)
 
   /// It begins anew among those of the priority.

@@ -28,7 +28,7 @@ package struct LocalVerification: Sendable {
   }
 
   private let edit: EditFile
-  /// A file, or the folder of several outputs.
+  /// A file, the folder of several outputs, or a playlist, whose other files are beside it.
   private let film: String
   private let options: RenderOptions
   private let part: Part?
@@ -52,11 +52,11 @@ package struct LocalVerification: Sendable {
   /// rendered.
   package func run(_ report: @escaping @Sendable (Step) -> Void) async throws -> FilmVerification {
     let start = ContinuousClock.now
-    guard !edit.document.hasPlaylist else {
+    guard part == nil || !edit.document.hasPlaylist else {
       throw CommandFailure(
-        .document, "the film is a playlist, which is not verified: verify the same document in a container such as mp4")
+        .document, "the film is a playlist, whose files state where all segments are: leave --share out")
     }
-    let films = try await BlockingWork.run { try paths.map { path throws(CommandFailure) in try VerifiedFile(path) } }
+    let named = try await BlockingWork.run { try paths.map { path throws(CommandFailure) in try VerifiedFile(path) } }
     let worker = try LocalWorker.find(worker)
     let place = try await BlockingWork.run { try VerificationFolder(in: folder) }
     defer { place.remove() }
@@ -64,14 +64,24 @@ package struct LocalVerification: Sendable {
     configuration.workerExecutable = worker
     let share = try await share(configuration)
     configuration.segments = share.map { Set($0.drawn.segments.map(\.number)) }
-    let target = "\(place.path)/\(edit.document.hasOutputs ? "films" : films[0].name)"
+    let target = "\(place.path)/\(edit.document.hasOutputs ? "films" : named[0].name)"
     let made = try await LocalRender(edit: edit, output: target, options: options).render(configuration) { status in
       report(.rendering(status))
     }
+    let hasFolder = edit.document.hasOutputs || edit.document.hasPlaylist
+    // What the other files of a playlist are depends on the media, and is known now.
+    let others = edit.document.hasPlaylist ? made.files.map(\.name).filter { $0 != named[0].name } : []
+    let beside = FilmDestination.folder(of: film)
+    let films =
+      try await named
+      + BlockingWork.run {
+        try others.map { name throws(CommandFailure) in try VerifiedFile("\(beside)/\(name)") }
+      }
+    let renderedFolder = FilmDestination.folder(of: target)
     var compared: [FilmVerification.Film] = []
     for film in films {
       report(.comparing(film.name))
-      let other = edit.document.hasOutputs ? "\(target)/\(film.name)" : target
+      let other = hasFolder ? "\(renderedFolder)/\(film.name)" : target
       compared.append(try await compare(film, with: other, share, worker: worker))
     }
     try await BlockingWork.run { for film in films { try film.checkUnchanged() } }
@@ -129,7 +139,15 @@ package struct LocalVerification: Sendable {
   ) async throws -> FilmVerification.Film {
     let rendered = try await BlockingWork.run(.hashing) { try OpenFile.open(other).content() }
     let isIdentical = rendered == film.content
-    var request = ComparisonRequest(container: try Container(path: other))
+    // A playlist, a description or subtitles: a text, which is the same or is not.
+    guard let container = try? Container(path: other), !container.isPlaylist else {
+      var comparison = FilmComparison()
+      if !isIdentical { comparison.problem = "its text is not that which was rendered again" }
+      return FilmVerification.Film(
+        name: film.name, content: film.content, rendered: rendered, comparison: comparison,
+        result: isIdentical ? .identical : .different)
+    }
+    var request = ComparisonRequest(container: container)
     if let (drawn, plan) = share, !isIdentical, let video = plan.video {
       request.share = ComparisonRequest.Share(
         segments: drawn.segments.map(\.frames), frameCount: plan.frames, frameDuration: video.frameDuration,

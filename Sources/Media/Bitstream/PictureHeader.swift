@@ -197,12 +197,16 @@ extension BitSource {
     }
     return nil
   }
+
+  /// A number with a sign in the Exp-Golomb code.
+  mutating func signedGolomb() -> Int? { golomb().map { $0 & 1 == 1 ? ($0 + 1) / 2 : -($0 / 2) } }
 }
 
 /// The bits of some bytes, the highest of each byte first.
 struct Bits: BitSource {
   private let bytes: UnsafeRawBufferPointer
-  private var offset: Int
+  /// The place of the next bit.
+  private(set) var offset: Int
 
   /// - Parameter offset: The place of the first bit, counted in bits.
   init(_ bytes: UnsafeRawBufferPointer, from offset: Int = 0) {

@@ -1,5 +1,6 @@
 internal import CMedia
 package import CompositionModel
+package import PieceFiles
 
 /// Encodes audio in one thread.
 package final class AudioEncoder {

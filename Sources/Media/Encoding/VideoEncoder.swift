@@ -1,5 +1,6 @@
 internal import CMedia
 package import CompositionModel
+package import PieceFiles
 
 /// Encodes the frames of one segment. Groups of pictures are closed and the first frame is a keyframe.
 /// The parameter sets depend on the settings alone, so that pieces of one film can follow one another.
@@ -24,17 +25,21 @@ package final class VideoEncoder {
   private var isFinished = false
   /// What is still to be sent after the last frame, and what is sent at all.
   private var framesAfterEnd: (left: Int, all: Int)
+  /// Makes packets refer to the parameter sets of copied pictures. Nil: they have the encoder's own.
+  private var retargeting: AVCRetargeting?
 
   /// - Parameters:
   ///   - keyframes: The frames that are keyframes if the settings have a grid. Nil: those of the grid, counted from the
   ///     first frame.
   ///   - limit: What the encoder is held to, with a buffer that is full at first. Nil: there is no limit.
   ///   - isMeasuring: whether the encoder is the codec's fast one, whose packets are counted and not kept.
+  ///   - parameterSets: Those of the copied pictures of a film of H.264, as a container stores them, to which the
+  ///     encoded ones refer too. Nil: they have the encoder's own.
   /// - Throws: `.unsupported` if the settings contradict one another (profile and pixel format, an odd size in 4:2:0).
   package init(
     _ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, keyframes: [Int]? = nil,
     limit: RateLimit? = nil,
-    isMeasuring: Bool = false
+    isMeasuring: Bool = false, parameterSets: [UInt8]? = nil
   ) throws(MediaError) {
     let codec = settings.codec.definition
     let pixelAspect = settings.pixelAspect ?? .square
@@ -49,17 +54,27 @@ package final class VideoEncoder {
     pictures = try setup.pictures.map { [format] pictures throws(MediaError) in
       try ScreenPictures(pictures, size: size, film: format, colour: settings.colour)
     }
-    encoder = try Encoder(setup.encoder, isAlone: setup.isAlone)
-    try VideoEncoder.configure(encoder.context, setup, settings, size, frameDuration, pixelAspect)
-    if let pictures { VideoEncoder.configure(encoder.context, for: pictures) }
-    if let limit {
-      encoder.context.pointee.rc_max_rate = Int64(limit.bitRate)
-      encoder.context.pointee.rc_buffer_size = Int32(clamping: limit.bufferSize)
-      encoder.context.pointee.rc_initial_buffer_occupancy = encoder.context.pointee.rc_buffer_size
+    let screen = pictures
+    func opened(_ options: [(key: String, value: String)]) throws(MediaError) -> Encoder {
+      let encoder = try Encoder(setup.encoder, isAlone: setup.isAlone)
+      try VideoEncoder.configure(encoder.context, setup, settings, size, frameDuration, pixelAspect)
+      if let screen { VideoEncoder.configure(encoder.context, for: screen) }
+      if let limit {
+        encoder.context.pointee.rc_max_rate = Int64(limit.bitRate)
+        encoder.context.pointee.rc_buffer_size = Int32(clamping: limit.bufferSize)
+        encoder.context.pointee.rc_initial_buffer_occupancy = encoder.context.pointee.rc_buffer_size
+      }
+      try encoder.open(options)
+      return encoder
     }
-    try encoder.open(setup.options)
+    if let parameterSets {
+      let target = try AVCTarget(parameterSets, subject: codec.name)
+      (encoder, retargeting) = try VideoEncoder.fitted(to: target, setup.options, opened)
+    } else {
+      encoder = try opened(setup.options)
+    }
     let context = encoder.context.pointee
-    header = PieceHeader(
+    let own = PieceHeader(
       codec: codec.name, timebase: frameDuration, extradata: encoder.extradata,
       profile: Int(context.profile), level: Int(context.level), bitRate: Int(context.bit_rate),
       quickTimeTag: codec.quickTimeTag(settings),
@@ -67,6 +82,30 @@ package final class VideoEncoder {
         EncodedVideo(
           size: size, pixelFormat: format.name, pixelAspect: pixelAspect, colour: settings.colour,
           hdr: settings.hdr, reorderDepth: setup.reorderDepth ?? Int(context.has_b_frames))))
+    header = parameterSets.map { AVCTarget.stated(own, $0) } ?? own
+  }
+
+  /// An encoder whose pictures can refer to other parameter sets. Some of what x264 has is known only once it is open.
+  private static func fitted(
+    to target: AVCTarget, _ options: [(key: String, value: String)],
+    _ open: ([(key: String, value: String)]) throws(MediaError) -> Encoder
+  ) throws(MediaError) -> (Encoder, AVCRetargeting) {
+    var request = target.firstRequest
+    while true {
+      var own = options
+      for index in own.indices where own[index].key == "x264-params" {
+        own[index].value += target.parameters(request)
+      }
+      let encoder = try open(own)
+      guard let sets = AVCParameterSets(encoder.extradata) else {
+        throw MediaError(
+          .unsupported, operation: "setting up", subject: encoder.name, message: "its parameter sets cannot be read")
+      }
+      let next = try target.nextRequest(
+        after: request, own: sets, reorderDepth: Int(encoder.context.pointee.has_b_frames))
+      guard let next else { return (encoder, AVCRetargeting(sets, to: target.sets)) }
+      request = next
+    }
   }
 
   private static func configure(
@@ -152,7 +191,10 @@ package final class VideoEncoder {
     var received = try encoder.receive()
     while received == nil, isFinished, try sendAfterEnd() { received = try encoder.receive() }
     guard let encoded = received else { return nil }
-    let packet = try StoredPictures.stored(encoded, as: packets, isFirst: packetCount == 0, name: encoder.name)
+    var packet = try StoredPictures.stored(encoded, as: packets, isFirst: packetCount == 0, name: encoder.name)
+    if let bytes = try retargeting?.retargeted(packet.withBytes { [UInt8]($0) }) {
+      packet = try Packet(copying: bytes, timesOf: packet)
+    }
     packet.duration = 1
     // x265 has no decoding times for a stream that is shorter than its delay.
     if let reorderDepth { packet.dts = packetCount - Int64(reorderDepth) }

@@ -105,7 +105,7 @@ struct ArtworkWriter {
     case .mkv: place = .attachment
     case .mp3, .flac: place = .track
     case .ogg: place = .comment
-    case .webm, .mxf, .wav, .gif, .apng, .webp, .m3u8:
+    case .webm, .mxf, .wav, .gif, .apng, .webp, .m3u8, .mpd:
       throw MediaError(
         .invalidRequest, operation: "writing", subject: name, message: "\(container.rawValue) cannot have artwork")
     }

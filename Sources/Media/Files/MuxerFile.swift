@@ -70,7 +70,7 @@ final class MuxerFile {
   var isQuickTime: Bool { container == .mov }
 
   /// Whether it is of the family of ISO/IEC 14496-12.
-  var isMovie: Bool { [.mp4, .mov, .m4v, .m4a, .m3u8].contains(container) }
+  var isMovie: Bool { [.mp4, .mov, .m4v, .m4a, .m3u8, .mpd].contains(container) }
 
   func newStream() throws(MediaError) -> UnsafeMutablePointer<AVStream> {
     try allocated(avformat_new_stream(context, nil), "opening the output")
@@ -164,7 +164,7 @@ extension Container {
   /// libavformat's name of the muxer.
   var formatName: String {
     switch self {
-    case .mp4, .m4v, .m3u8: "mp4"
+    case .mp4, .m4v, .m3u8, .mpd: "mp4"
     case .mov: "mov"
     case .m4a: "ipod"
     case .mkv: "matroska"

@@ -1,3 +1,5 @@
+import PieceFiles
+
 /// The name of a codec with its profile and level, as playlists and manifests state it (RFC 6381, and the codecs' own
 /// specifications of storage in ISO/IEC 14496-12).
 struct CodecName {
@@ -19,29 +21,17 @@ struct CodecName {
     switch type {
     case "avc1", "avc3":
       let box = try configuration("avcC", after: Self.fieldsOfPictures)
-      guard box.count >= 4 else { throw reader.damage("its description of AVC is too short") }
-      text = "\(type)." + box[1...3].map(Self.hex).joined()
+      guard let name = CodecString.avc(box) else { throw reader.damage("its description of AVC is too short") }
+      text = "\(type).\(name)"
     case "hvc1", "hev1":
-      text = "\(type)." + (try Self.hevc(configuration("hvcC", after: Self.fieldsOfPictures), reader))
+      let box = try configuration("hvcC", after: Self.fieldsOfPictures)
+      guard let name = CodecString.hevc(box) else { throw reader.damage("its description of HEVC is too short") }
+      text = "\(type).\(name)"
     case "av01": text = "av01." + (try Self.av1(configuration("av1C", after: Self.fieldsOfPictures), reader))
     case "mp4a": text = "mp4a." + (try Self.mpeg4(configuration("esds", after: Self.fieldsOfSound), reader))
     case "fLaC", "alac": text = type
     default: return nil
     }
-  }
-
-  /// ISO/IEC 14496-15, E.3.
-  private static func hevc(_ box: [UInt8], _ reader: BoxReader) throws(MediaError) -> String {
-    guard box.count >= 13 else { throw reader.damage("its description of HEVC is too short") }
-    let space = ["", "A", "B", "C"][Int(box[1] >> 6)]
-    let compatible = box[2...5].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-    let reversed = (0..<32).reduce(UInt32(0)) { $0 | (compatible >> $1 & 1) << (31 - $1) }
-    var constraints = Array(box[6...11])
-    while constraints.last == 0 { constraints.removeLast() }
-    let parts =
-      ["\(space)\(box[1] & 31)", String(reversed, radix: 16), (box[1] & 32 == 0 ? "L" : "H") + "\(box[12])"]
-      + constraints.map { String($0, radix: 16, uppercase: true) }
-    return parts.joined(separator: ".")
   }
 
   /// AV1 Codec ISO Media File Format Binding, 5.

@@ -1,5 +1,6 @@
 internal import CMedia
 package import CompositionModel
+package import PieceFiles
 
 /// Writes the output file from the packets of finished pieces, to an open descriptor that can seek. The
 /// same headers and packets in the same order give the same bytes.
@@ -201,7 +202,7 @@ private struct IndexLayout {
     case .apng: return [("plays", "\(plays ?? 0)")]
     case .webp: return [("loop", "\(plays ?? 0)")]
     // As CMAF has it, where the edit list places the track: fragments are ended by the caller.
-    case .m3u8:
+    case .m3u8, .mpd:
       return movieOptions + [("movflags", "+cmaf+delay_moov+frag_custom+skip_trailer"), ("use_editlist", "1")]
     case .mp4, .mov, .m4v, .m4a: return movieOptions + (indexFirst ? [("moov_size", "\(moovBound)")] : [])
     }

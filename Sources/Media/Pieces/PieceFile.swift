@@ -1,35 +1,8 @@
 import CompositionModel
 internal import FoundationEssentials
 internal import Glibc
+package import PieceFiles
 internal import SystemSupport
-
-/// The bytes of a piece. All integers are little-endian.
-///
-///     "SHEAFPCE"  version: UInt32  header length: UInt32  header: JSON of `PieceHeader`
-///     packet:  1: UInt8  pts, dts, duration: Int64  flags: UInt32 (1 keyframe)  size: UInt32  data
-///     damage:  3: UInt8  size: UInt32  JSON
-///     end:     2: UInt8  packet count: Int64
-///
-/// There is at most one damage record, after the packets, in a piece that shows damaged media.
-/// Nothing follows the end record.
-private enum PieceFormat {
-  static let magic = Array("SHEAFPCE".utf8)
-  static let version: UInt32 = 1
-  static let packetRecord: UInt8 = 1
-  static let endRecord: UInt8 = 2
-  static let damageRecord: UInt8 = 3
-  static let keyframeFlag: UInt32 = 1
-  /// The most bytes of a header.
-  static let headerLimit = 1 << 20
-  /// The most bytes of a damage record.
-  static let damageLimit = 64 << 20
-  /// The most bytes of one packet: more than those of the largest picture in the deepest format.
-  static let packetLimit = 1 << 31 - 4096
-
-  static func bytes<T: FixedWidthInteger>(_ value: T) -> [UInt8] {
-    withUnsafeBytes(of: value.littleEndian) { Array($0) }
-  }
-}
 
 /// Writes a piece, a packet at a time, to an open descriptor, at its offset, or as a part of a package. The caller
 /// closes the descriptor. It is only written to, so it may be a pipe. A full disk is an error with the code

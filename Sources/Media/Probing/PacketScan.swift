@@ -35,6 +35,8 @@ struct PacketScan {
   private var headers: ActiveParameterSets?
   private var lost: LostPictures?
   private var codedOrder: AVCOrder?
+  /// Nil for codecs of which nothing has to be known to copy them.
+  private var copying: CopyScan?
   /// The presentation time of the first packet at which decoding can start. Its decoding time may be missing, as it is
   /// in Matroska for the first packets of a track with reordered pictures.
   private var firstStart: Int64?
@@ -74,6 +76,7 @@ struct PacketScan {
     headers = ActiveParameterSets(parameters)
     lost = LostPictures(parameters)
     codedOrder = AVCOrder(parameters)
+    copying = StoredCodec.hasAlphaBeside(stream) ? nil : CopyScan(parameters)
     order = rule.statesPictureTypes ? PictureOrder() : nil
     // MPEG-1 and 2 state it for tracks without such pictures too.
     let codec = parameters.pointee.codec_id
@@ -89,6 +92,7 @@ struct PacketScan {
     let pts = packet.pts
     let state = headers?.read(packet)
     codedOrder?.add(packet)
+    copying?.add(packet)
     order?.add(packet, isBidirectional: rule.isBidirectional(packet))
     if packet.isKeyframe, pts != sheaf_no_pts, pts > greatest, rule.canStart(at: packet) {
       if firstStart == nil {
@@ -150,6 +154,13 @@ struct PacketScan {
     }
     return !lacksTimes && !startsWithDependentPackets && !isDamaged && !hidesPictures && !hasDecodingTimes
       && !contradictsOrder && doubled.isEmpty
+  }
+
+  /// What can be copied of the track. Nil: nothing is known of it, or nothing has to be.
+  /// - Parameter times: Those of the frames, rising.
+  func copyable(_ times: [Int64]) -> CopyableStream? {
+    var copying = copying
+    return copying?.copyable(times)
   }
 
   /// Whether pictures have no stored time, and no other packets show it.

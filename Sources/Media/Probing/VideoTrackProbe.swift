@@ -90,6 +90,7 @@ struct VideoTrackProbe {
       damagedFrames: damage.pictures, lacksStoredTimes: !isStill && scan.lacksStoredTimes(times) ? true : nil,
       isStill: isStill)
     finding.description.video?.hdr = HDRMetadata(first, stream)
+    if !isStill { finding.description.video?.copyable = scan.copyable(times) }
     if av_stream_get_side_data(stream, AV_PKT_DATA_DOVI_CONF, nil) != nil {
       finding.description.video?.hasDolbyVision = true
     }

@@ -1,6 +1,7 @@
 import CKernels
 import CompositionModel
 import Media
+import PieceFiles
 import RenderTasks
 
 /// Encodes a mix and writes its piece. Samples beyond full scale are clipped here, and nowhere before.

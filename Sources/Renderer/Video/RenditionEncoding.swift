@@ -11,6 +11,8 @@ final class RenditionEncoding {
   private let frameCount: Int
   private let frameDuration: MediaTime
   private let keyframes: [Int]?
+  /// Those of the film's copied pictures. Nil: the encoder's own.
+  private let parameterSets: [UInt8]?
   private let place: PackagedPiece
   private let liveness: Liveness?
   private var search: BitShareSearch?
@@ -35,6 +37,7 @@ final class RenditionEncoding {
     self.place = place
     self.liveness = liveness
     (frameCount, frameDuration, keyframes) = (task.frameCount, task.format.frameDuration, task.keyframes)
+    parameterSets = task.smart.flatMap { $0.parameterSets.isEmpty ? nil : $0.parameterSets }
     search = try rendition.shareSearch(frameCount: frameCount)
   }
 
@@ -55,7 +58,8 @@ final class RenditionEncoding {
       duration: frameSeconds * Double(frameCount), share: Self.limitShares[limit])
     let made = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
       try VideoEncoder(
-        rendition.encoder, size: size, frameDuration: frameDuration, keyframes: keyframes, limit: held)
+        rendition.encoder, size: size, frameDuration: frameDuration, keyframes: keyframes, limit: held,
+        parameterSets: parameterSets)
     }
     writer = try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
       try place.writer(made.header)

@@ -27,6 +27,12 @@ package enum VideoRenderer {
     try task.check()
     try task.checkRenditions()
     let parts = PackageParts(descriptor: descriptor, count: task.renditions.count)
+    if let copied = CopiedSegment(task, inputs: inputs, liveness),
+      try copied.write(to: PackagedPiece(number: 0, package: parts), progress: progress)
+    {
+      try mapErrors(to: RenderError.during("writing the pieces")) { () throws(MediaError) in try parts.finish() }
+      return ShownDamage()
+    }
     var encodings: [RenditionEncoding] = []
     for (number, rendition) in task.renditions.enumerated() {
       encodings.append(

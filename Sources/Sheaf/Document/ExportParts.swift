@@ -26,6 +26,8 @@ extension ExportSettings {
     }
     carried = export.carry.map { kinds in Document.Carried.allCases.filter(kinds.contains).map(Carried.init) }
     metadataFilter = export.metadataFilter.map { _ in .forSharing }
+    manifests = export.manifests
+    isSmart = export.smart ?? false
   }
 
   var written: Document.Export {
@@ -45,9 +47,11 @@ extension ExportSettings {
     case .asset(let id): export.artwork = .asset(id)
     }
     export.metadataFilter = metadataFilter.map { _ in .forSharing }
+    export.manifests = manifests
     export.chapters = chapters.map { Document.Chapter(at: .seconds($0.start), $0.title) }
     export.outputs = outputs.map(\.written)
     export.carry = carried.map { Set($0.map(\.written)) }
+    export.smart = isSmart ? true : nil
     return export
   }
 }

@@ -161,6 +161,8 @@ public struct ExportSettings: Sendable, Hashable {
   public var metadataFilter: MetadataFilter?
   /// Nil: that of `carriedMetadata`, if it has one.
   public var artwork: Artwork?
+  /// What names the files of a film for HTTP Live Streaming or MPEG-DASH. Nil: what the extension of its name says.
+  public var manifests: Set<Manifest>?
   /// The output's path in the document, or that of the folder of several outputs. An export session writes to its own.
   public var path: String?
   /// The files that one render makes, at most 8; everything else here is what they have in common. Empty: one file.
@@ -173,6 +175,9 @@ public struct ExportSettings: Sendable, Hashable {
   public var metadata: [String: String]
   /// In order of time.
   public var chapters: [Chapter]
+  /// Whether pictures that the film shows as they are stored are copied, and only the others are encoded. Not with
+  /// `outputs`.
+  public var isSmart = false
 
   public init(
     path: String? = nil, video: Stream<Video> = .automatic, audio: Stream<Audio> = .automatic,

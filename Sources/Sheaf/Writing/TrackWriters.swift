@@ -2,6 +2,7 @@ import CompositionModel
 import FoundationEssentials
 import Glibc
 import Media
+import PieceFiles
 import Renderer
 import SheafCompositing
 import SystemSupport

@@ -1950,6 +1950,13 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._doubt = newValue}
   }
 
+  /// What smart rendering copies, as JSON (`SmartReport`); empty if the film has none. Only in the status of one job that
+  /// is planned.
+  package var smart: Data {
+    get {_storage._smart}
+    set {_uniqueStorage()._smart = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -5352,7 +5359,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{1}owner\0\u{1}paused\0\u{3}hold_until\0\u{1}after\0\u{1}doubt\0\u{1}pool\0\u{3}milliseconds_left\0\u{c}\u{3}\u{1}\u{c} \u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{4}\u{2}rendering_milliseconds\0\u{1}outputs\0\u{3}wait_reason\0\u{4}\u{5}submitted_at\0\u{3}ended_at\0\u{3}rendering_since\0\u{2}\u{8}trace\0\u{1}usage\0\u{1}owner\0\u{1}paused\0\u{3}hold_until\0\u{1}after\0\u{1}doubt\0\u{1}pool\0\u{3}milliseconds_left\0\u{1}smart\0\u{c}\u{3}\u{1}\u{c} \u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -5396,6 +5403,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _renderingSince: Int64? = nil
     var _usage: [Sheaf_WorkerUsage] = []
     var _doubt: String = String()
+    var _smart: Data = Data()
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -5447,6 +5455,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _renderingSince = source._renderingSince
       _usage = source._usage
       _doubt = source._doubt
+      _smart = source._smart
     }
   }
 
@@ -5506,6 +5515,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 56: try { try decoder.decodeSingularStringField(value: &_storage._doubt) }()
         case 57: try { try decoder.decodeSingularStringField(value: &_storage._pool) }()
         case 58: try { try decoder.decodeSingularInt64Field(value: &_storage._millisecondsLeft) }()
+        case 59: try { try decoder.decodeSingularBytesField(value: &_storage._smart) }()
         default: break
         }
       }
@@ -5641,6 +5651,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       try { if let v = _storage._millisecondsLeft {
         try visitor.visitSingularInt64Field(value: v, fieldNumber: 58)
       } }()
+      if !_storage._smart.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._smart, fieldNumber: 59)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -5691,6 +5704,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._renderingSince != rhs_storage._renderingSince {return false}
         if _storage._usage != rhs_storage._usage {return false}
         if _storage._doubt != rhs_storage._doubt {return false}
+        if _storage._smart != rhs_storage._smart {return false}
         return true
       }
       if !storagesAreEqual {return false}

@@ -40,6 +40,7 @@ enum Operation: Sendable {
   case removeAudit(Duration, limit: Int)
   case pause(JobID, stopping: Bool)
   case resume(JobID)
+  case watch(JobID)
   case setPriority(JobID, Int32)
   case changeOwner(String, OwnerChange)
   case setPool(Pool)
@@ -136,6 +137,7 @@ enum Operation: Sendable {
         return .plain("paused \(try await farm.store.pause(job, stopping: stopping).map(\.rawValue) ?? "absent")")
       case .resume(let job):
         return .plain("resumed \(try await farm.store.resume(job).map(\.rawValue) ?? "absent")")
+      case .watch(let job): return .plain("watched \(try await farm.store.watch(job)?.hasEnded == false)")
       case .setPriority(let job, let priority):
         return .plain("reordered \(try await farm.store.setPriority(of: job, to: priority) != nil)")
       case .changeOwner(let owner, let change):

@@ -80,13 +80,14 @@ struct TraceMaker {
   private mutating func steer(_ state: Visible) -> Operation {
     let open = state.jobs.filter { !$0.state.hasEnded }.map(\.id)
     let job = (steering.chance(85) ? steering.pick(open) : steering.pick(state.jobs)?.id) ?? JobID("nothing")
-    switch Int.random(in: 0..<11, using: &steering) {
+    switch Int.random(in: 0..<14, using: &steering) {
     case 0, 1: return .pause(job, stopping: steering.chance(50))
     // More often, so that jobs come to their ends.
     case 2, 3, 4, 5:
       let held = state.jobs.filter { $0.isPaused || $0.heldUntil != nil }.map(\.id)
       return .resume(steering.pick(held) ?? job)
     case 6, 7: return .setPriority(job, Int32.random(in: -2...2, using: &steering))
+    case 8, 9, 10: return .watch(job)
     default:
       var change = OwnerChange()
       if steering.chance(50) { change.weight = steering.pick([0.5, 1, 3, -1, .infinity]) }

@@ -1,6 +1,7 @@
 import CompositionModel
 import Foundation
 import Media
+import PieceFiles
 import TestMedia
 
 /// Encoder settings, and pieces made with them.

@@ -1,8 +1,9 @@
 package import CompositionModel
 
-/// The playlists by which the outputs of a film are played over HTTP Live Streaming (RFC 8216). They are files of the
-/// result, after those of the outputs, which are fragmented MP4 with one track each.
-package struct HLSPackage: Sendable, Hashable, Codable {
+/// What names the outputs of a film that is played in segments: the playlists of HTTP Live Streaming (RFC 8216), the
+/// media presentation description of MPEG-DASH (ISO/IEC 23009-1), or both. These are files of the result, after those
+/// of the outputs, which are fragmented MP4 with one track each.
+package struct StreamingPackage: Sendable, Hashable, Codable {
   /// Renditions that are played together, of which a player chooses one by its rate.
   package struct Variant: Sendable, Hashable, Codable {
     /// The number of the output with its pictures. Nil: it has sound alone.
@@ -15,7 +16,7 @@ package struct HLSPackage: Sendable, Hashable, Codable {
     }
   }
 
-  /// What the names of all files begin with: the multivariant playlist is `stem.m3u8`.
+  /// What the names of all files begin with: the multivariant playlist is `stem.m3u8`, the description `stem.mpd`.
   package var stem: String
   /// In the order of the playlist, whose first is what players begin with.
   package var variants: [Variant]
@@ -25,6 +26,10 @@ package struct HLSPackage: Sendable, Hashable, Codable {
   package var segments: [MediaTime]
   /// Of the longest track, in seconds.
   package var duration: MediaTime
+  /// Without repetition. Nil: the playlists of HTTP Live Streaming.
+  package var manifests: [Manifest]?
+  /// Of the film, by format key: `title` and `copyright`. Nil: none.
+  package var metadata: [String: String]?
 
   package init(
     stem: String, variants: [Variant], subtitles: [StitchedText], segments: [MediaTime], duration: MediaTime
@@ -34,8 +39,12 @@ package struct HLSPackage: Sendable, Hashable, Codable {
   }
 }
 
-extension HLSPackage {
+extension StreamingPackage {
   package var multivariantPlaylist: String { "\(stem).m3u8" }
+  package var presentationDescription: String { "\(stem).mpd" }
+
+  package var hasPlaylists: Bool { manifests?.contains(.m3u8) ?? true }
+  package var hasPresentationDescription: Bool { manifests?.contains(.mpd) ?? false }
 
   /// The file of an output, or of what else a name stands for.
   package static func file(_ name: String, of stem: String) -> String { "\(stem)-\(name).mp4" }
@@ -56,18 +65,30 @@ extension HLSPackage {
     return ("\(name).vtt", "\(name).m3u8")
   }
 
+  /// The file of subtitles as one piece, without segments.
+  package func wholeSubtitleFile(_ number: Int) -> String {
+    "\(stem)-subtitles" + (subtitles.count > 1 ? "-\(number + 1)" : "") + "-whole.vtt"
+  }
+
   /// The names of all files of the package after those of the outputs, in their order.
   package func files(after outputs: [StitchTask.Output]) -> [String] {
     var names: [String] = []
-    for output in outputs {
-      guard let file = output.name else { continue }
-      names.append(Self.playlist(of: file))
-      if output.file.video != nil { names.append(Self.keyframePlaylist(of: file)) }
+    if hasPlaylists {
+      for output in outputs {
+        guard let file = output.name else { continue }
+        names.append(Self.playlist(of: file))
+        if output.file.video != nil { names.append(Self.keyframePlaylist(of: file)) }
+      }
+      for number in subtitles.indices {
+        let files = subtitleFiles(number)
+        names += [files.file, files.playlist]
+      }
+      names.append(multivariantPlaylist)
     }
-    for number in subtitles.indices {
-      let files = subtitleFiles(number)
-      names += [files.file, files.playlist]
+    if hasPresentationDescription {
+      names += subtitles.indices.map(wholeSubtitleFile)
+      names.append(presentationDescription)
     }
-    return names + [multivariantPlaylist]
+    return names
   }
 }

@@ -1,0 +1,140 @@
+import Digest
+import Foundation
+import TestPrograms
+import Testing
+
+/// Films that are watched while they are rendered, as `ffmpeg` and a browser play them.
+@Suite(.timeLimit(.minutes(10))) struct WatchedFilmTests {
+  private static func source(_ files: Workspace) async throws {
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=30000/1001:d=21", "-f", "lavfi", "-i",
+      "sine=330:sample_rate=48000:duration=21", "-map", "0:v", "-map", "1:a", "-c:v", "libx264", "-preset", "ultrafast",
+      "-g", "47", "-c:a", "aac", files.path("source.mp4"))
+  }
+
+  private static func document(_ export: String) -> String {
+    """
+    { "sheaf": 1, "assets": { "a": "source.mp4" },
+      "tracks": [ { "sound": true, "clips": [ { "asset": "a", "use": "0.7..20.4" } ] } ], "export": \(export) }
+    """
+  }
+
+  /// What each script begins with: a job `$job` of `edit.json`, by which it is rendered in segments of two seconds.
+  private static let submission = #"""
+    set -euo pipefail
+    farm() { curl -sS --fail-with-body -H "Authorization: Bearer $SHEAF_TOKEN" "$@"; }
+    api="http://$SHEAF_HTTP/v1"
+    digest=$(sha256sum source.mp4 | cut -d ' ' -f 1)
+    farm -T source.mp4 "$api/content/$digest" >&2
+    jq --rawfile document edit.json --arg digest "$digest" --argjson size "$(stat -c %s source.mp4)" \
+      -n '{$document, segmentDuration: "2", assets: [{id: "a", $digest, $size}]}' > request.json
+    job=$(farm "$api/jobs" --json @request.json | jq -r .job)
+    watch="$api/jobs/$job/watch"
+
+    """#
+
+  @Test(arguments: [
+    #"{ "to": "film.mp4", "video": { "preset": "medium" } }"#,
+    #"{ "to": "film.mov", "video": { "codec": "hevc", "preset": "ultrafast" } }"#,
+  ])
+  func `a film is played from its first segment on, and in the end it is the film`(export: String) async throws {
+    let farm = try await Farm(workers: 1, slots: 1)
+    defer { farm.stop() }
+    let files = try Workspace()
+    defer { files.remove() }
+    try await Self.source(files)
+    _ = try files.write(Self.document(export), to: "edit.json")
+    let name = export.contains("mov") ? "film.mov" : "film.mp4"
+    // Paused after the first segment, there is a part of the film and no end.
+    let script =
+      Self.submission + #"""
+        until farm "$watch/video.m3u8" > part.m3u8 2> refusal; do sleep 0.02; done
+        farm -X POST "$api/jobs/$job/pause?now=true" > /dev/null
+        farm "$watch/film.m3u8" > film-part.m3u8
+        farm "$watch/video.m3u8" > part.m3u8
+        first=$(grep -m 1 m4s part.m3u8)
+        farm "$watch/video-init.mp4" > part.mp4
+        for segment in $(grep m4s part.m3u8); do farm "$watch/$segment" >> part.mp4; done
+        tag=$(farm -o first -D - "$watch/$first" | tr -d '\r' | sed -n 's/^[Ee][Tt][Aa][Gg]: //p')
+        farm -o again -w '%{http_code}\n' -H "If-None-Match: $tag" "$watch/$first" > again-status
+        next=video-$(grep -c m4s part.m3u8).m4s
+        for name in video-99.m4s video-01.m4s film.mpd "$next"; do
+          curl -s -o /dev/null -w '%{http_code} ' -H "Authorization: Bearer $SHEAF_TOKEN" "$watch/$name"
+        done > statuses
+        farm -X POST "$api/jobs/$job/resume" > /dev/null
+        farm -N "$api/jobs/$job/events" > events
+        farm "$watch/film.m3u8" > film.m3u8
+        farm "$watch/video.m3u8" > video.m3u8
+        farm "$watch/audio.m3u8" > audio.m3u8
+        for file in video-init.mp4 audio-init.mp4 $(grep -h m4s video.m3u8 audio.m3u8); do
+          farm -o "$file" "$watch/$file"
+        done
+        farm -OJ "$api/jobs/$job/film"
+        """#
+    let result = try await farm.shell(script, in: files.url.path)
+    let logs = try farm.logs()
+    try #require(result.status == 0, "\(result.output) \(result.errors)\n\(logs)")
+    func text(_ name: String) throws -> String { try String(contentsOfFile: files.path(name), encoding: .utf8) }
+    func segments(_ playlist: String) -> [String] {
+      playlist.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
+    }
+    let (part, whole) = (try text("part.m3u8"), try text("video.m3u8"))
+    #expect(!part.contains("#EXT-X-ENDLIST") && part.contains("#EXT-X-PLAYLIST-TYPE:EVENT"), "\(part)")
+    #expect(segments(part).count < segments(whole).count && whole.hasPrefix(part), "\(part)\n\(whole)")
+    #expect(whole.hasSuffix("#EXT-X-ENDLIST\n"), "\(whole)")
+    #expect(try text("statuses").split(separator: " ") == ["404", "404", "404", "503"])
+    #expect(try text("again-status") == "304\n")
+
+    let film = try await FrameHashes.video(files.path(name)).frames.map(\.hash)
+    let beginning = try await FrameHashes.video(files.path("part.mp4")).frames.map(\.hash)
+    #expect(!beginning.isEmpty && beginning == Array(film.prefix(beginning.count)))
+    let watched = try await FrameHashes.video(files.path("film.m3u8"))
+    #expect(watched.frames.map(\.hash) == film)
+    // The durations add up to the film's, and no segment is longer than what is stated.
+    let durations = whole.split(separator: "\n").filter { $0.hasPrefix("#EXTINF:") }
+      .compactMap { Double($0.dropFirst(8).dropLast()) }
+    let lasts = durations.reduce(0, +)
+    #expect(abs(lasts - Double(film.count) * 1001 / 30000) < 2e-6, "\(durations)")
+    let target = try #require(whole.firstMatch(of: /TARGETDURATION:([0-9]+)/).flatMap { Double($0.1) })
+    #expect(durations.allSatisfy { $0.rounded() <= target } && durations.contains { $0.rounded() == target })
+    // The sound is that of the film.
+    func sound(_ path: String) async throws -> String {
+      try await Command.output("ffmpeg", "-v", "error", "-i", path, "-map", "0:a", "-c", "copy", "-f", "md5", "-")
+    }
+    #expect(try await sound(files.path("film.m3u8")) == sound(files.path(name)))
+    let ends = try [whole, text("audio.m3u8")].map { playlist in
+      playlist.split(separator: "\n").filter { $0.hasPrefix("#EXTINF:") }.compactMap {
+        Double($0.dropFirst(8).dropLast())
+      }
+      .reduce(0, +)
+    }
+    #expect(abs(ends[0] - ends[1]) < 0.05, "\(ends)")
+  }
+
+  @Test func `what cannot be watched is refused with its reason`() async throws {
+    let farm = try await Farm(workers: 1, slots: 1)
+    defer { farm.stop() }
+    let files = try Workspace()
+    defer { files.remove() }
+    try await Self.source(files)
+    for (export, reason) in [
+      (#"{ "to": "film.mkv", "video": { "codec": "ffv1" }, "timeRange": "0..1" }"#, "the pictures of job"),
+      (#"{ "to": "film.wav" }"#, "sound alone"),
+      (#"{ "to": "film.mov", "preset": "passthrough" }"#, "its film is copied"),
+    ] {
+      _ = try files.write(Self.document(export), to: "edit.json")
+      let script =
+        Self.submission + #"""
+          farm -N "$api/jobs/$job/events" > events
+          farm "$api/jobs/$job" | jq -r .state
+          curl -s -w '%{http_code}\n' -H "Authorization: Bearer $SHEAF_TOKEN" "$watch/film.m3u8"
+          """#
+      let result = try await farm.shell(script, in: files.url.path)
+      let logs = try farm.logs()
+      try #require(result.status == 0, "\(result.output) \(result.errors)\n\(logs)")
+      #expect(
+        result.output.contains("done") && result.output.contains("409") && result.output.contains(reason),
+        "\(result.output)")
+    }
+  }
+}
