@@ -78,11 +78,12 @@ lint: # swift format does not look at the length of comments
 format:
 	@swift format --in-place $(SWIFT_FILES)
 
-bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate; stills; smart rendering; transitions alone; then a coordinator under load, with a large film, and with many watchers; then how well ends are foreseen
+bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate, and of a target quality; stills; smart rendering; transitions alone; then a coordinator under load, with a large film, and with many watchers; then how well ends are foreseen
 	@scripts/install-packages test bench
 	Benchmarks/run
 	Benchmarks/overlay
 	Benchmarks/bitrate
+	Benchmarks/quality
 	Benchmarks/stills
 	Benchmarks/smart
 	Benchmarks/sound

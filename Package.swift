@@ -411,7 +411,8 @@ let package = Package(
       name: "FarmTests",
       dependencies: [
         "SheafCLI", "SheafServer", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "Client", "CompositionModel",
-        "ContentStorage", "Digest", "FarmAPI", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms", "TLS", "Wire",
+        "ContentStorage", "Digest", "FarmAPI", "Jobs", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms", "TLS",
+        "Wire",
       ],
       exclude: ["check-playlist", "check-presentation", "play-playlist", "play-presentation"],
       swiftSettings: strict + optimisedSwift),

@@ -51,6 +51,8 @@ extension Document {
     public var codec: VideoCodec?
     /// The encoder's own measure of constant quality; lower is better, but of WebP higher. Not with `bitRate`.
     public var quality: Double?
+    /// What each segment is to have, in place of `quality` and `bitRate`.
+    public var targetQuality: QualityTarget?
     /// Bits a second, on average over the film.
     public var bitRate: Int?
     /// The most bits a second that a player takes.

@@ -22,12 +22,13 @@ import CompositionModel
   static let places = 0...16383
   static let sides = 1...16384
 
-  static let notYet = ["targetQuality", "tune"]
+  static let notYet = ["tune"]
   static let instead = [
     "color": "the colours of the film are 'color' of 'videoComposition'",
     "size": "the size of the film is 'renderSize' of 'videoComposition'",
     "passthrough": "what is stored is copied by the preset of the export: \"preset\": \"passthrough\"",
-    "crf": "did you mean 'quality'?", "maxrate": "did you mean 'maxBitRate'?",
+    "crf": "did you mean 'quality'?", "ssim": "did you mean 'targetQuality'?", "vmaf": "did you mean 'targetQuality'?",
+    "maxrate": "did you mean 'maxBitRate'?",
     "bufsize": "'bufferDuration' is the size of the buffer divided by 'maxBitRate'",
     "gop": "did you mean 'keyframeInterval'?", "scenecut": "did you mean 'sceneCuts'?",
     "pix_fmt": "did you mean 'pixelFormat'?", "fps": "the rate of the film is 'frameRate' of 'videoComposition'",
@@ -101,6 +102,7 @@ extension DocumentReader {
     if let qualities = codec.qualities {
       entry.quality = setting(fields, VideoKeys.quality, .number(qualities), isKnown)
     }
+    if codec.qualityModel != nil { entry.targetQuality = read(fields, VideoKeys.targetQuality) }
     if let bitRates = codec.bitRates { entry.bitRate = setting(fields, VideoKeys.bitRate, .integer(bitRates), isKnown) }
     if !codec.presets.isEmpty {
       entry.preset = setting(fields, VideoKeys.preset, .choice("preset", among: codec.presets), isKnown)
@@ -279,6 +281,9 @@ extension Lowering {
       keyframeInterval: keyframes.interval,
       pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr, level: entry.level,
       rateLimit: rateLimit(entry))
+    if let target = entry.targetQuality, let model = codec.qualityModel {
+      (settings.targetQuality, settings.rateControl) = (target, .quality(model.first(for: target)))
+    }
     (settings.pixelAspect, settings.dither, settings.keyframeGrid) = (entry.shape, entry.dither, keyframes.grid)
     if codec.isOfScreens { checkScreenColours(format.colour, of: name) }
     // Players change from one output to another at a keyframe, so all have theirs at the same times.

@@ -18,6 +18,10 @@ enum VideoKeys {
     default: "h264: 23, hevc: 28, vp9: 32, av1: 35, webp: 75", kinds: owners("quality"),
     type: "h264, hevc: 0 to 51; vp9: 0 to 63; av1: 1 to 63; webp: 0 to 100",
     "lower is better and larger; a whole number for vp9 and av1. Of webp higher is better, and 100 is lossless")
+  static let targetQuality = Key(
+    "targetQuality", TargetQualityKeys.form, kinds: owners("targetQuality"),
+    "h264, hevc, vp9, av1: what each part of the film is to look like, in place of `quality`, see "
+      + "[target quality](video.md#target-quality)")
   static let bitRate = Key(
     "bitRate", .integer(hull(codecs.compactMap(\.definition.bitRates))), kinds: owners("bitRate"),
     "h264, hevc: bits a second on average over the film, in place of `quality`, see below")
@@ -101,8 +105,9 @@ enum VideoKeys {
   static let title = Key("title", .title, "of the track of pictures, see [audio](audio.md)")
 
   static let properties: [Property<Document.Video>] = [
-    codec.of(\.codec), quality.of(\.quality), bitRate.of(\.bitRate), maxBitRate.of(\.maxBitRate),
-    bufferDuration.of(\.bufferDuration), preset.of(\.preset), profile.of(\.profile), level.of(\.level),
+    codec.of(\.codec), quality.of(\.quality), targetQuality.of(\.targetQuality), bitRate.of(\.bitRate),
+    maxBitRate.of(\.maxBitRate), bufferDuration.of(\.bufferDuration), preset.of(\.preset), profile.of(\.profile),
+    level.of(\.level),
     keyframeInterval.of(\.keyframeInterval), sceneCuts.of(\.sceneCuts), pixelFormat.of(\.pixelFormat),
     rotation.of(\.rotation), pixelAspect.of(\.pixelAspect), cleanAperture.of(\.cleanAperture), dither.of(\.dither),
     plays.of(\.plays), language.of(\.language), title.of(\.title),
@@ -124,6 +129,9 @@ enum VideoKeys {
         "bufferDuration", "maxBitRate",
         "'bufferDuration' is the seconds of 'maxBitRate' that the buffer holds: give both"),
       .excludes("bitRate", "quality", "'quality' and 'bitRate' exclude each other: give one of them"),
+      .excludes(
+        "targetQuality", "quality", "'targetQuality' finds the quality of each part of the film: leave 'quality' out"),
+      .excludes("targetQuality", "bitRate", "'targetQuality' and 'bitRate' exclude each other: give one of them"),
     ],
     restrictions: codecs.map { codec in
       .when(
@@ -161,6 +169,32 @@ enum VideoKeys {
       let names = names(codec.definition)
       return names.isEmpty ? nil : "\(codec.rawValue): " + list(names.map { "`\($0)`" })
     }.joined(separator: "; ")
+  }
+}
+
+/// `targetQuality` of `video`.
+enum TargetQualityKeys {
+  static let metric = Key(
+    "metric", Form<QualityTarget.Metric>.choice("measure of quality"), default: "`ssim`",
+    "structural similarity, as `ffmpeg`'s filter `ssim` has it: `All`, the mean over the frames")
+  static let value = Key(
+    required: "value", .number(QualityTarget.values), "what every segment has on average: 1 is the same pictures")
+
+  static let properties: [Property<QualityTarget>] = [
+    metric.of(\.metric, standard: .ssim), value.of(\.value),
+  ]
+  static let table = ObjectTable(
+    name: "targetQuality", noun: "'targetQuality'", keys: Array(properties),
+    instead: [
+      "ssim": "write the number as 'value'", "target": "did you mean 'value'?", "quality": "did you mean 'value'?",
+      "type": "did you mean 'metric'?",
+    ])
+
+  static let form = Form<QualityTarget>("object", table.reference) { reader, value in
+    guard let fields = reader.fields(value, table) else { return nil }
+    var target = QualityTarget(.ssim, 0)
+    reader.read(fields, properties, into: &target)
+    return target.value == 0 ? nil : target
   }
 }
 

@@ -77,7 +77,8 @@ extension ExportEntry {
     var entry = video.settings ?? VideoEntry(pointer: place.key("video"))
     guard let preset = preset?.video else { return entry }
     entry.codec = entry.codec ?? preset.codec
-    if entry.codec == preset.codec, entry.quality == nil, entry.bitRate == nil { entry.quality = preset.quality }
+    let isOwn = entry.quality != nil || entry.bitRate != nil || entry.targetQuality != nil
+    if entry.codec == preset.codec, !isOwn { entry.quality = preset.quality }
     return entry
   }
 

@@ -132,6 +132,8 @@ extension DocumentReader {
     return name
   }
 
+  private static let rateControls: Set = ["quality", "bitRate", "targetQuality"]
+
   /// The video or the audio of an output: that of `export`, with what the output sets in its place.
   /// - Parameters:
   ///   - standard: The codec of an output for which none is named.
@@ -161,7 +163,7 @@ extension DocumentReader {
       if hasOwnCodec, !keys.contains(key) || isIntraOnly && key == "keyframeInterval" { continue }
       if container?.hasTrackLabels == false, TrackLabel.keys.contains(key) { continue }
       // They exclude each other.
-      if key == "quality" || key == "bitRate", ownKeys.contains("quality") || ownKeys.contains("bitRate") { continue }
+      if Self.rateControls.contains(key), !ownKeys.isDisjoint(with: Self.rateControls) { continue }
       members.append((key, value))
     }
     return JSONValue(content: .object(members), pointer: own?.pointer ?? base.pointer)

@@ -47,6 +47,9 @@ extension Lowering {
     if case .averageBitRate = video.rateControl {
       refuse("bitRate", "copied pictures take the bits that they have, which no average bit rate can plan with")
     }
+    if video.targetQuality != nil {
+      refuse("targetQuality", "copied pictures have the quality that they have")
+    }
     if written.maxBitRate != nil {
       refuse("maxBitRate", "copied pictures take the bits that they have, whatever the limit is")
     }

@@ -176,6 +176,7 @@ extension Document.TrackMix: WrittenObject {
   }
 }
 extension Ducking: WrittenObject { static var properties: [Property<Self>] { DuckKeys.properties } }
+extension QualityTarget: WrittenObject { static var properties: [Property<Self>] { TargetQualityKeys.properties } }
 extension LoudnessTarget: WrittenObject { static var properties: [Property<Self>] { LoudnessKeys.properties } }
 extension Document.Captions: WrittenObject { static var properties: [Property<Self>] { CaptionKeys.properties } }
 extension Document.Export: WrittenObject { static var properties: [Property<Self>] { ExportKeys.properties } }

@@ -7,7 +7,7 @@ package struct OutputReport: Sendable, Hashable, Codable {
     package var height: Int
     /// Bits a second on average. Nil: there is no average.
     package var bitRate: Int?
-    /// The encoder's constant quality. Nil: the rate control is another.
+    /// The encoder's constant quality. Nil: the rate control is another, or each segment has its own.
     package var quality: Double?
 
     package init(codec: String, width: Int, height: Int, bitRate: Int?, quality: Double?) {

@@ -37,6 +37,8 @@ struct CostModel {
   private static let copy = 0.002
   /// A still overlay is blended; a text has ink on a small part of the frame.
   private static let textShare = 0.05
+  /// How often a segment is encoded to find the quality that has its target, about.
+  private static let searched = 3.0
   /// The pixels of the output for which blending takes as long as setting a text in every frame.
   private static let counting = 1.0
   /// The work for a pixel of the output in a compositor of the author's own, whose real work is not known.
@@ -56,7 +58,8 @@ struct CostModel {
       let codec = rendition.encoder.codec.definition
       let wanted = codec.expectedBits(rendition.encoder)?.relative ?? 1
       let detail = bits.map { Self.detail($0 * wanted) } ?? 1
-      cost += detail * pixels(rendition.size) * codec.costPerPixel(rendition.encoder)
+      let encodings = rendition.encoder.targetQuality == nil ? 1 : CostModel.searched
+      cost += encodings * detail * pixels(rendition.size) * codec.costPerPixel(rendition.encoder)
       if rendition.size != format.size { cost += outputPixels * CostModel.convert }
     }
     for layer in span.layers {

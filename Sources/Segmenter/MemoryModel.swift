@@ -24,6 +24,10 @@ enum MemoryModel {
       // Beside each frame the encoder has it in several smaller versions, with one sample a pixel together.
       let pixel = bytesPerPixel(encoder.pixelFormat) + (encoder.pixelFormat.bitDepth > 8 ? 2 : 1)
       bytes += Double(held) * pixels(rendition.size) * pixel
+      if encoder.targetQuality != nil {
+        // The frames wait for their pictures, which a decoder makes.
+        bytes += (Double(held) + decodedFrames) * pixels(rendition.size) * bytesPerPixel(encoder.pixelFormat)
+      }
     }
     return Int64(bytes + decoded(of: task))
   }

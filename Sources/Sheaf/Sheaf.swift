@@ -32,6 +32,7 @@
 @_exported public import enum CompositionModel.PixelFormat
 @_exported public import struct CompositionModel.PixelRect
 @_exported public import struct CompositionModel.PixelSize
+@_exported public import struct CompositionModel.QualityTarget
 @_exported public import struct CompositionModel.RampList
 @_exported public import struct CompositionModel.Rational
 @_exported public import struct CompositionModel.Retiming

@@ -61,6 +61,7 @@ enum DocumentReference {
     Section(name: "subtitleClip", keys: SubtitleTrackKeys.clipTable.keys),
     Section(name: "export", keys: ExportKeys.table.keys),
     Section(name: "video", keys: VideoKeys.table.keys),
+    Section(name: "targetQuality", keys: TargetQualityKeys.table.keys),
     Section(name: "audio", keys: AudioKeys.table.keys),
     Section(name: "output", keys: OutputKeys.table.keys),
     Section(name: "chapter", keys: ChapterKeys.table.keys),

@@ -69,7 +69,7 @@ final class Farm: @unchecked Sendable {
     }
     endpoint = CoordinatorClient.Endpoint(
       addresses: addresses, token: token, trust: try authority.map { try TLSTrust(.file($0)) })
-    _ = try await Command.output("createdb", database)
+    try FarmDatabase.create(database, isEmpty: recorded != nil)
     if let recorded {
       _ = try await Command.output(
         "psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file",
@@ -245,8 +245,7 @@ final class Farm: @unchecked Sendable {
 
   /// The rows of a query on the farm's database, columns separated by `|`.
   func query(_ text: String) async throws -> [String] {
-    try await Command.output("psql", "--no-psqlrc", "--tuples-only", "--no-align", "--command", text, database)
-      .split(separator: "\n").map(String.init)
+    try FarmDatabase.rows(of: text, in: database)
   }
 
   /// Ends a coordinator, at once or as at an update.
@@ -293,8 +292,7 @@ final class Farm: @unchecked Sendable {
       program.send(SIGKILL)
       program.wait()
     }
-    let drop = Command(executable: "dropdb", arguments: ["--force", database])
-    do { try drop.start().wait() } catch { print("not removed: database \(database): \(error)") }
+    do { try FarmDatabase.drop(database) } catch { print("not removed: database \(database): \(error)") }
     files.remove()
   }
 }

@@ -137,6 +137,19 @@ struct EditDocumentTests {
     #expect(edit.validate(against: described, output: "film.mp4").map(\.pointer).contains("/export/video/plays"))
   }
 
+  @Test func `a target quality is kept`() throws {
+    var edit = Edit(assets: ["shot": "shot.mov"])
+    let shot = AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60))
+    try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
+    edit.export = ExportSettings(
+      path: "film.mp4", video: .settings(.init(preset: "fast", targetQuality: QualityTarget(.ssim, 0.977))))
+    let described = ["shot": shot.contents]
+    #expect(try Edit(document: edit.document(), assets: described) == edit)
+    #expect(edit.validate(against: described) == [])
+    edit.export.video = .settings(.init(quality: 20, targetQuality: QualityTarget(.ssim, 0.977)))
+    #expect(edit.validate(against: described).map(\.pointer) == ["/export/video/targetQuality"])
+  }
+
   @Test func `the outputs of a render are kept`() throws {
     var edit = Edit(assets: ["shot": "shot.mov"])
     let shot = AssetSource(id: "shot", contents: DescribedMedia.video(seconds: 60))

@@ -7,6 +7,7 @@ struct AV1: VideoCodecDefinition {
   let qualities: ClosedRange<Double>? = 1...63
   let bitRates: ClosedRange<Int>? = nil
   let defaultPreset: String? = "8"
+  let qualityModel: QualityModel? = QualityModel(usual: 53, slope: 0.03, qualities: 2...63, stepsPerUnit: 1)
   let profiles: [String] = []
 
   private static let defaultQuality = 35.0

@@ -102,6 +102,8 @@ public struct VideoSettings: Sendable, Hashable, Codable {
   public var level: String?
   /// The most bits that a player takes. Nil: there is no limit.
   public var rateLimit: RateLimit?
+  /// What each segment is to have, of which the quality of `rateControl` is a guess. Nil: that quality is kept.
+  public var targetQuality: QualityTarget?
   /// Where keyframes are in any case. Nil: nowhere but at the starts of segments; from there on `keyframeInterval`
   /// decides alone.
   public var keyframeGrid: KeyframeGrid?

@@ -8,6 +8,7 @@ struct H264: LeveledVideoCodecDefinition {
   let bitRates: ClosedRange<Int>? = 1000...1_000_000_000
   let maxBitRates: ClosedRange<Int>? = RateLimit.bitRates
   let defaultPreset: String? = "medium"
+  let qualityModel: QualityModel? = QualityModel(usual: 29, slope: 0.1, qualities: 5...51, stepsPerUnit: 10)
   let smartRendering: SmartRendering? = .sharedParameterSets
 
   private static let defaultQuality = 23.0

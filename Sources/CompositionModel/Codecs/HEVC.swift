@@ -8,6 +8,7 @@ struct HEVC: LeveledVideoCodecDefinition {
   let bitRates: ClosedRange<Int>? = 1000...1_000_000_000
   let maxBitRates: ClosedRange<Int>? = RateLimit.bitRates
   let defaultPreset: String? = "medium"
+  let qualityModel: QualityModel? = QualityModel(usual: 31, slope: 0.09, qualities: 5...51, stepsPerUnit: 10)
 
   private static let defaultQuality = 28.0
 

@@ -7,6 +7,7 @@ struct VP9: VideoCodecDefinition {
   let qualities: ClosedRange<Double>? = 0...63
   let bitRates: ClosedRange<Int>? = nil
   let defaultPreset: String? = "2"
+  let qualityModel: QualityModel? = QualityModel(usual: 43, slope: 0.045, qualities: 2...63, stepsPerUnit: 1)
   let profiles: [String] = []
   let smartRendering: SmartRendering? = .groups
 

@@ -97,6 +97,8 @@ package protocol VideoCodecDefinition: Sendable {
 
   /// How bits are predicted for a film with an average bit rate. Nil: the codec has no such setting.
   func bitRateModel(_ settings: VideoSettings) -> BitRateModel?
+  /// How much is lost at a quality. Nil: no quality can be asked for by what is lost.
+  var qualityModel: QualityModel? { get }
 
   /// How libavcodec's encoder is set up to measure a segment: faster than the real one, with the same lookahead, so
   /// that its frames have the same types. The settings' rate control is a quality.
@@ -119,6 +121,7 @@ package protocol VideoCodecDefinition: Sendable {
 extension VideoCodecDefinition {
   package func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? { nil }
   package func bitRateModel(_ settings: VideoSettings) -> BitRateModel? { nil }
+  package var qualityModel: QualityModel? { nil }
   package func lateFrames(_ settings: VideoSettings) -> Int { 0 }
   package func heldFrames(_ settings: VideoSettings) -> Int { 4 }
   package var isIntraOnly: Bool { false }
@@ -145,7 +148,8 @@ extension VideoCodecDefinition {
   /// The keys of `export.video` for settings that not every codec has.
   package var settingKeys: [String] {
     [
-      ("quality", qualities != nil), ("bitRate", bitRates != nil), ("preset", !presets.isEmpty),
+      ("quality", qualities != nil), ("targetQuality", qualityModel != nil), ("bitRate", bitRates != nil),
+      ("preset", !presets.isEmpty),
       ("profile", !profiles.isEmpty), ("level", !levels.isEmpty),
       ("maxBitRate", maxBitRates != nil),
       ("bufferDuration", maxBitRates != nil), ("dither", !ditherings.isEmpty),

@@ -21,7 +21,7 @@ extension OutputReport {
     container = (output.file.segments == nil ? output.file.container : .mp4).rawValue
     video = output.file.video.map { video in
       var quality: Double?
-      if case .quality(let number) = video.encoder.rateControl { quality = number }
+      if video.encoder.targetQuality == nil, case .quality(let number) = video.encoder.rateControl { quality = number }
       return Video(
         codec: video.encoder.codec.rawValue, width: video.format.size.width, height: video.format.size.height,
         bitRate: video.encoder.averageBitRate, quality: quality)

@@ -8,9 +8,9 @@ package final class VideoEncoder {
   /// What a reader of the piece's packets needs. It is complete before the first frame. Its timebase is the frame
   /// duration.
   package let header: PieceHeader
-  private let encoder: Encoder
-  private let size: PixelSize
-  private let format: FrameFormat
+  let encoder: Encoder
+  let size: PixelSize
+  let format: FrameFormat
   /// Makes the pictures that the encoder takes. Nil: it takes frames as they are.
   private let pictures: ScreenPictures?
   /// What of its packets is stored.

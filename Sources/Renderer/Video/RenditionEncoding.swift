@@ -2,8 +2,8 @@ import CompositionModel
 import Media
 import RenderTasks
 
-/// Encodes the frames of a segment with the settings of one rendition: again, until its limit of bits is kept and its
-/// share of the film's bits is met. Each pass is `begin`, `encode` for each frame, and `end`.
+/// Encodes the frames of a segment with the settings of one rendition: again, until its limit of bits is kept, and its
+/// share of the film's bits or its target quality is met. Each pass is `begin`, `encode` for each frame, and `end`.
 final class RenditionEncoding {
   /// Whether the piece is complete.
   private(set) var isFinished = false
@@ -16,6 +16,8 @@ final class RenditionEncoding {
   private let place: PackagedPiece
   private let liveness: Liveness?
   private var search: BitShareSearch?
+  private var qualitySearch: QualitySearch?
+  private var likeness: EncodedLikeness?
   /// The index in `limitShares` of this pass.
   private var limit = 0
   private var isWritten = false
@@ -39,6 +41,7 @@ final class RenditionEncoding {
     (frameCount, frameDuration, keyframes) = (task.frameCount, task.format.frameDuration, task.keyframes)
     parameterSets = task.smart.flatMap { $0.parameterSets.isEmpty ? nil : $0.parameterSets }
     search = try rendition.shareSearch(frameCount: frameCount)
+    qualitySearch = QualitySearch(rendition.encoder)
   }
 
   /// The size of the frames that are encoded, in pixels.
@@ -65,6 +68,9 @@ final class RenditionEncoding {
       try place.writer(made.header)
     }
     encoder = made
+    likeness = try mapErrors(to: RenderError.during("opening the decoder")) { () throws(MediaError) in
+      try qualitySearch.map { search throws(MediaError) in try made.likeness(search.metric) }
+    }
     control = try rendition.shareControl(frameCount: frameCount)
   }
 
@@ -73,6 +79,7 @@ final class RenditionEncoding {
     guard let encoder else { return }
     try mapErrors(to: RenderError.during("encoding frame \(index) of the segment")) { () throws(MediaError) in
       if let factor = control?.nextFactor() { try encoder.setRateFactor(factor) }
+      try likeness?.expect(frame, pts: Int64(index))
       try encoder.send(frame, pts: Int64(index))
       try writePackets { packet in control?.receive(frame: Int(packet.pts), bits: 8 * packet.byteCount) }
     }
@@ -80,13 +87,14 @@ final class RenditionEncoding {
 
   /// Ends the pass. `isFinished` is set if the piece is the result.
   func end(_ damage: ShownDamage) throws(RenderError) {
-    try mapErrors(to: RenderError.during("finishing the piece")) { () throws(MediaError) in
+    let reached = try mapErrors(to: RenderError.during("finishing the piece")) { () throws(MediaError) -> Double? in
       encoder?.finish()
       try writePackets { _ in }
       try writer?.finish(damage: damage.encoded())
+      return try likeness?.finish()
     }
     // Before the next pass, because some encoders must be the only one.
-    (encoder, writer) = (nil, nil)
+    (encoder, writer, likeness) = (nil, nil, nil)
     if let held = rendition.encoder.rateLimit {
       guard held.isKept(bits: packetBits, frameDuration: frameSeconds) else {
         limit += 1
@@ -103,6 +111,7 @@ final class RenditionEncoding {
     }
     if case .quality(let factor) = rendition.encoder.rateControl,
       let next = search?.next(after: factor, bits: packetBits.reduce(0, +))
+        ?? reached.flatMap({ qualitySearch?.next(after: factor, likeness: $0) })
     {
       rendition.encoder.rateControl = .quality(next)
     } else {
@@ -115,6 +124,7 @@ final class RenditionEncoding {
       liveness?.advance()
       packetBits.append(8 * packet.byteCount)
       count(packet)
+      try likeness?.receive(packet)
       try writer?.write(packet)
     }
   }

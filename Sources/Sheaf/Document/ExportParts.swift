@@ -133,12 +133,13 @@ extension ExportSettings.Video {
       profile: video.profile, level: video.level, maxBitRate: video.maxBitRate, bufferDuration: buffer,
       keyframeInterval: interval, pixelFormat: video.pixelFormat, rotation: video.rotation, sceneCuts: video.sceneCuts,
       language: video.language, title: video.title, pixelAspect: video.pixelAspect, cleanAperture: video.cleanAperture,
-      dither: video.dither, plays: video.plays)
+      dither: video.dither, plays: video.plays, targetQuality: video.targetQuality)
   }
 
   fileprivate var written: Document.Video {
     var video = Document.Video(codec: codec)
     (video.quality, video.bitRate, video.preset, video.profile) = (quality, bitRate, preset, profile)
+    video.targetQuality = targetQuality
     (video.level, video.maxBitRate) = (level, maxBitRate)
     video.bufferDuration = bufferDuration.map { .seconds($0) }
     video.keyframeInterval = keyframeInterval.map { .frames($0) }

@@ -18,6 +18,8 @@ public struct ExportSettings: Sendable, Hashable {
     public var codec: VideoCodec?
     /// The encoder's own measure of constant quality; lower is better, but of WebP higher. Not with `bitRate`.
     public var quality: Double?
+    /// What each part of the film is to look like, in place of `quality` and `bitRate`.
+    public var targetQuality: QualityTarget?
     /// Bits a second, on average over the film.
     public var bitRate: Int?
     /// One of the codec's presets, such as `medium`.
@@ -57,8 +59,10 @@ public struct ExportSettings: Sendable, Hashable {
       profile: String? = nil, level: String? = nil, maxBitRate: Int? = nil, bufferDuration: MediaTime? = nil,
       keyframeInterval: Int? = nil, pixelFormat: PixelFormat? = nil, rotation: Int? = nil, sceneCuts: Bool? = nil,
       language: String? = nil, title: String? = nil, pixelAspect: AspectRatio? = nil,
-      cleanAperture: PixelRect? = nil, dither: Dithering? = nil, plays: Int? = nil
+      cleanAperture: PixelRect? = nil, dither: Dithering? = nil, plays: Int? = nil,
+      targetQuality: QualityTarget? = nil
     ) {
+      self.targetQuality = targetQuality
       (self.dither, self.plays) = (dither, plays)
       self.pixelAspect = pixelAspect
       self.cleanAperture = cleanAperture

@@ -88,6 +88,7 @@ extension ExportSettings.Video {
     (video.codec, video.preset) = (found.codec, found.preset)
     // One that is given fixes the keyframes, which no preset does.
     video.pixelFormat = found.pixelFormat
+    guard targetQuality == nil else { return video }
     switch found.rateControl {
     case .quality(let value): video.quality = value
     case .averageBitRate(let value): video.bitRate = value

@@ -268,6 +268,7 @@ import Testing
     let values = [
       "quality": "20", "bitRate": "100000", "preset": "\"x\"", "profile": "\"x\"", "bitDepth": "16",
       "level": "4", "maxBitRate": "1000000", "bufferDuration": "1", "dither": "\"none\"",
+      "targetQuality": #"{"value": 0.97}"#,
     ]
     let video = Set(VideoCodec.allCases.flatMap { $0.definition.settingKeys })
     let audio = Set(AudioCodec.allCases.flatMap { $0.definition.settingKeys })

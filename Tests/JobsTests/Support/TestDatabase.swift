@@ -79,7 +79,8 @@ struct TestDatabase: Sendable {
     let database = TestDatabase(name: "sheaf_test_\(getpid())_\(number)")
     do {
       let template = isEmpty ? "template0" : try template.get()
-      try administer("CREATE DATABASE \(database.name) TEMPLATE \(template)")
+      // On a server that does not wait for its disk, copying files takes a sixth of the time of copying blocks.
+      try administer("CREATE DATABASE \(database.name) TEMPLATE \(template) STRATEGY FILE_COPY")
     } catch {
       throw Missing(cause: error.message)
     }
@@ -89,14 +90,19 @@ struct TestDatabase: Sendable {
 
   private func drop() throws(JobStoreError) { try Self.administer("DROP DATABASE \(name) WITH (FORCE)") }
 
-  /// Removes every row that was not there at first, and sets the clock that was stopped back.
+  /// Removes every row that was not there at first, and sets the clock that was stopped back. TRUNCATE would make new
+  /// files for every table and index, which takes twenty times as long as to delete a few rows.
   private func empty() throws {
     try connect().script(
       """
-      DO $$ BEGIN EXECUTE (
-        SELECT 'TRUNCATE ' || string_agg('sheaf.' || tablename, ', ') || ' RESTART IDENTITY' FROM pg_tables
-        WHERE schemaname = 'sheaf' AND tablename NOT IN ('migration', 'test_clock')
-      ); END $$;
+      DO $$ DECLARE made record; BEGIN
+        SET LOCAL session_replication_role = replica;
+        FOR made IN SELECT tablename FROM pg_tables
+          WHERE schemaname = 'sheaf' AND tablename NOT IN ('migration', 'test_clock')
+        LOOP EXECUTE format('DELETE FROM sheaf.%I', made.tablename); END LOOP;
+        PERFORM setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
+          FROM pg_sequences WHERE schemaname = 'sheaf';
+      END $$;
       INSERT INTO sheaf.farm DEFAULT VALUES;
       UPDATE sheaf.test_clock SET at = '2026-01-01 00:00:00+00';
       """)

@@ -11,6 +11,7 @@ struct TraceMaker {
   private var steering: SeededRandom
   private var standing: SeededRandom
   private var pooling: SeededRandom
+  private var urging: SeededRandom
   private var submitted = 0
   private var leases: [Lease] = []
   private let workers: [(id: WorkerID, build: String)] = [
@@ -24,6 +25,7 @@ struct TraceMaker {
     steering = SeededRandom(seed: seed &* 5)
     standing = SeededRandom(seed: seed &* 7)
     pooling = SeededRandom(seed: seed &* 11)
+    urging = SeededRandom(seed: seed &* 13)
   }
 
   mutating func next(_ state: Visible) -> Operation {
@@ -31,6 +33,7 @@ struct TraceMaker {
     if steering.chance(7) { return steer(state) }
     if standing.chance(10) { return judge(state) }
     if pooling.chance(4) { return pool(state) }
+    if urging.chance(6), let operation = urge(state) { return operation }
     let open = state.jobs.filter { !$0.state.hasEnded }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<8 where open.count < 4 && submitted < 14: return submit(state)
@@ -46,6 +49,26 @@ struct TraceMaker {
     case 86..<90: return rare(state)
     case 90..<93: return webhook(state)
     default: return .advance(.milliseconds(random.pick([1, 250, 1_000, 2_000, 5_000, 14_000, 61_000]) ?? 1))
+    }
+  }
+
+  /// What comes about by chance once in many traces: tasks with two leases fail, plannings are lost, pools close.
+  private mutating func urge(_ state: Visible) -> Operation? {
+    switch Int.random(in: 0..<3, using: &urging) {
+    case 0:
+      let held = Dictionary(grouping: state.leases) { $0.lease.task }.values.filter { $0.count == 2 }
+      let both = held.sorted { "\($0[0].lease.task)" < "\($1[0].lease.task)" }
+      guard let lease = urging.pick(urging.pick(both) ?? []) else { return nil }
+      let failure = TaskFailure(end: .media, message: "urged", jitter: 0, delaysTask: false)
+      return .failLease(lease.lease, Holder(worker: lease.held.worker, session: lease.held.session), failure)
+    case 1:
+      guard let job = urging.pick(state.toPlan) else { return nil }
+      let planner = urging.pick(["c1", "c2"]) ?? "c1"
+      return urging.chance(50)
+        ? .advance(.seconds(61)) : .beginPlanning(job, planner, isAlone: urging.chance(50))
+    default:
+      let isNear = state.pools.contains { !$0.hours.spans.isEmpty }
+      return isNear && urging.chance(60) ? .advance(.seconds(3 * 3600)) : nil
     }
   }
 
@@ -79,7 +102,8 @@ struct TraceMaker {
 
   private mutating func steer(_ state: Visible) -> Operation {
     let open = state.jobs.filter { !$0.state.hasEnded }.map(\.id)
-    let job = (steering.chance(85) ? steering.pick(open) : steering.pick(state.jobs)?.id) ?? JobID("nothing")
+    let any = steering.chance(60) ? steering.pick(state.jobs)?.id : nil
+    let job = (steering.chance(85) ? steering.pick(open) : any) ?? JobID("nothing")
     switch Int.random(in: 0..<14, using: &steering) {
     case 0, 1: return .pause(job, stopping: steering.chance(50))
     // More often, so that jobs come to their ends.
