@@ -2,14 +2,15 @@ import CompositionModel
 
 /// Finds the quality with which a segment has a wanted likeness to its frames, by encoding it again.
 ///
-/// What is lost rises with the quality, its logarithm nearly in a line. The first quality is a guess for all films. While
-/// all that was encoded is on one side of the target, the next follows from the slope; between two sides it is where the
-/// curve through the nearest three meets the target. The encoding that is nearest to the target is the result; it depends
-/// on nothing but the segment's frames and its task.
+/// What is lost rises with the quality, its logarithm nearly in a line. The first quality is a guess for all films.
+/// While all that was encoded is on one side of the target, the next follows from the slope; between two sides it is
+/// where the curve through the nearest three meets the target. The encoding that is nearest to the target is the
+/// result; it depends on nothing but the segment's frames and its task.
 struct QualitySearch {
   /// How often a segment is encoded at most to find the quality.
   static let greatestCount = 5
-  /// How much more or less than the last encoding the next is expected to lose at most, while the target is on one side.
+  /// By how much the loss of the next encoding is expected to differ from that of the last at most, while the target is
+  /// on one side.
   private static let furthest = 1.2
 
   private let target: QualityTarget
