@@ -628,7 +628,7 @@ def deletion(page, farm):
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Delete the job").click()
     expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
-    assert page.locator(f"a[href='#/jobs/{job}']").count() == 0
+    expect(page.locator(f"a[href='#/jobs/{job}']")).to_have_count(0)
 
 
 def access(page, farm):

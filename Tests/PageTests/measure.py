@@ -3,6 +3,8 @@
 import json
 from urllib.parse import parse_qs, urlsplit
 
+from playwright.sync_api import expect
+
 SEGMENTS = 10_000
 JOB = "manysegments"
 
@@ -162,7 +164,7 @@ def measure_many_jobs(page, farm):
         rate, longest = page.evaluate(JOBS_SCROLL, JOBS + known)
         rates.append(rate)
         slowest.append(longest)
-        assert page.get_by_text(f"{JOBS + known:,} jobs", exact=True).is_visible()
+        expect(page.get_by_text(f"{JOBS + known:,} jobs", exact=True)).to_be_visible()
         assert asked == sorted(set(asked)), f"pages from {asked}"
         if min(shown) < 100 and max(rates) > 50:
             break
