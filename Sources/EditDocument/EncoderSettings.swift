@@ -291,6 +291,12 @@ extension Lowering {
     if !hasSceneCuts { settings.sceneCuts = false }
     if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
     guard let size = format.stored else { return settings }
+    if entry.targetQuality != nil, min(size.width, size.height) < QualityTarget.smallestSide {
+      problems.add(
+        entry.pointer.key("targetQuality"),
+        "pictures of \(size.width)x\(size.height) are too small to be compared; their sides must have at least "
+          + "\(QualityTarget.smallestSide) pixels")
+    }
     if let problem = codec.problem(with: settings, size: size, frameDuration: frameDuration) {
       problems.add(entry.pointer.key(problem.key), problem.message)
     }

@@ -37,7 +37,7 @@ package struct SettingsReport: Sendable, Hashable, Encodable {
     frameDuration = settings.frameDuration
     video = settings.video.map { video in
       var quality: Double?
-      if case .quality(let value) = video.rateControl { quality = value }
+      if video.targetQuality == nil, case .quality(let value) = video.rateControl { quality = value }
       return Video(
         codec: video.codec.rawValue, quality: quality, preset: video.preset, keyframeInterval: video.keyframeInterval,
         pixelFormat: video.pixelFormat.rawValue)

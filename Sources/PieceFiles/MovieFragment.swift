@@ -44,15 +44,14 @@ package struct MovieFragment: Sendable {
       let stored = Array(piece[start..<(start + packet.data.count)])
       let sample = isVideo ? NetworkUnitStream.withLengths(stored) : stored
       guard !sample.isEmpty, let duration = UInt32(exactly: try scaled(duration(of: place))),
-        let offset = Int32(exactly: try scaled(packet.pts - packet.dts))
+        let offset = Int32(exactly: try scaled(packet.pts - decoded(place)))
       else { throw Fault("packet \(packets.lowerBound + place) of the piece is no sample of a movie") }
       samples += Box.big(duration) + Box.big(UInt32(sample.count))
       // Whether other samples are needed to decode it.
       samples += Box.big(UInt32(packet.isKeyframe || !isVideo ? 0x200_0000 : 0x101_0000)) + Box.big(offset)
       media += sample
     }
-    let first = own[own.startIndex]
-    let (time, overflow) = try scaled(first.dts).addingReportingOverflow(try scaled(origin) + head.lead)
+    let (time, overflow) = try scaled(decoded(0)).addingReportingOverflow(try scaled(origin) + head.lead)
     guard !overflow, time >= 0 else { throw Fault("the piece begins before the film") }
     func movieFragment(_ offset: Int) -> [UInt8] {
       // Offsets from the fragment's first byte; of each sample its duration, size, flags and composition offset.
@@ -70,8 +69,16 @@ package struct MovieFragment: Sendable {
     return fragment + Box.box("mdat", media)
   }
 
+  /// When a packet is decoded, in ticks of the piece. Pictures are decoded one a tick, as far ahead in every piece as
+  /// in the first one of the film, whatever the piece itself has: so no fragment begins before the one before it ends.
+  private func decoded(_ number: Int) -> Int64 {
+    let place = packets.lowerBound + number
+    return index.header.isVideo ? Int64(place) - head.lead / head.tick : index.packets[place].dts
+  }
+
   /// In ticks of the piece: up to the next packet is decoded.
   private func duration(of number: Int) -> Int64 {
+    if index.header.isVideo { return 1 }
     let place = packets.lowerBound + number
     guard place + 1 < index.packets.count else { return index.packets[place].duration }
     return index.packets[place + 1].dts - index.packets[place].dts

@@ -61,6 +61,7 @@ package struct MovieHead: Sendable, Hashable {
       lead = Int64(audio.initialPadding) * header.timebase.value
       (handler, mediaHeader, dimensions) = ("soun", Box.full("smhd", Box.zeros(4)), Box.zeros(8))
     }
+    guard lead <= Int64(Int32.max) else { return nil }
     let matrix = [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000].flatMap { Box.big(UInt32($0)) }
     let isSound = handler == "soun"
     let movieHeader = Box.full(

@@ -10,6 +10,8 @@ enum MemoryModel {
   private static let base = 192.0 * 1_048_576
   /// Frames of the output that are being made or composited.
   private static let madeFrames = 4
+  /// Frames that an encoder looks ahead at, at least, before the picture of one comes.
+  private static let waitingFrames = 40
   /// Frames that a decoder keeps for reference and to output them in order.
   private static let decodedFrames = 8.0
 
@@ -26,7 +28,8 @@ enum MemoryModel {
       bytes += Double(held) * pixels(rendition.size) * pixel
       if encoder.targetQuality != nil {
         // The frames wait for their pictures, which a decoder makes.
-        bytes += (Double(held) + decodedFrames) * pixels(rendition.size) * bytesPerPixel(encoder.pixelFormat)
+        let waiting = Double(max(held, min(waitingFrames, task.frameCount)))
+        bytes += (waiting + decodedFrames) * pixels(rendition.size) * bytesPerPixel(encoder.pixelFormat)
       }
     }
     return Int64(bytes + decoded(of: task))

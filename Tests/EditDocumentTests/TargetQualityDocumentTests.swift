@@ -66,6 +66,16 @@ import Testing
     #expect(found.contains { $0.pointer.hasPrefix("/export/video/\(key)") && $0.message.contains(words) }, "\(found)")
   }
 
+  @Test func `pictures that are too small to be compared have none`() throws {
+    for (size, isProblem) in [("[64, 14]", true), ("[14, 64]", true), ("[16, 16]", false)] {
+      let found = try problems(
+        documentText(
+          tracks: Self.tracks, #""videoComposition": {"frameDuration": "1/25", "renderSize": \#(size)}"#,
+          export: #"{"to": "a.mp4", "video": {"targetQuality": {"value": 0.9}}}"#))
+      #expect(found.map(\.pointer) == (isProblem ? ["/export/video/targetQuality"] : []), "\(size): \(found)")
+    }
+  }
+
   @Test func `codecs without a constant quality, and copied pictures, have none`() throws {
     let prores = try problems(
       text(#"{"codec": "prores422", "targetQuality": {"value": 0.98}}"#, to: "a.mov"))

@@ -40,6 +40,8 @@ import Testing
   private static let codecs: [VideoSettings] = [
     Encoding.h264(preset: "medium", interval: 100), Encoding.h264(preset: "ultrafast", interval: 100),
     Encoding.h264(.quality(20), pixelFormat: .yuv444p, interval: 100),
+    // Without lookahead a short piece is decoded as it is presented.
+    Encoding.h264(preset: "superfast", interval: 100),
     VideoSettings(
       codec: .hevc, rateControl: .quality(28), preset: "veryfast", profile: nil, keyframeInterval: 100,
       pixelFormat: .yuv420p, colour: Encoding.colour),

@@ -21,6 +21,8 @@ public struct QualityTarget: Sendable, Hashable, Codable {
 
   /// What a document may ask for.
   package static let values = 0.8...0.9999
+  /// The least width and height of pictures: libavfilter compares blocks of 8 pixels of each plane.
+  package static let smallestSide = 16
   /// The greatest distance from the target that is left as it is.
   package static let tolerance = 0.0005
 

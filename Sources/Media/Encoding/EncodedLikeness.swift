@@ -110,6 +110,11 @@ package final class EncodedLikeness {
       var value = 0.0
       try check(
         sheaf_likeness_measure(filter, picture.pointer, frame.pointer, &value), "comparing a picture of", name)
+      guard value.isFinite else {
+        throw MediaError(
+          .invalidRequest, operation: "comparing", subject: name,
+          message: "pictures of \(decoded.size.width)x\(decoded.size.height) are too small for the metric")
+      }
       sum += value
       count += 1
     }
