@@ -116,6 +116,24 @@ func check(_ result: Int32, _ operation: String, _ subject: String) throws(Media
   throw MediaError(averror: result, operation: operation, subject: subject)
 }
 
+/// Calls a function of `CMedia` that sets up filters of libavfilter, with room for its message. Throws `.unsupported`
+/// with that if libavfilter is missing or refuses.
+func checkFilters(
+  _ operation: String, _ subject: String, _ setUp: (UnsafeMutablePointer<CChar>, Int) -> Int32
+) throws(MediaError) {
+  var message = ""
+  let status = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 300) { text -> Int32 in
+    text.initialize(repeating: 0)
+    guard let first = text.baseAddress else { return -1 }
+    let status = setUp(first, text.count)
+    message = String(cString: first)
+    return status
+  }
+  guard status >= 0 else {
+    throw MediaError(.unsupported, operation: operation, subject: subject, message: "\(message) (status \(status))")
+  }
+}
+
 /// Returns what an allocation returned, or throws if that is nil.
 func allocated<T>(_ value: T?, _ operation: String) throws(MediaError) -> T {
   guard let value else {

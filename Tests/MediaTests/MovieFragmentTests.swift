@@ -108,6 +108,10 @@ import Testing
     #expect(expected.count == 30 && shown == expected)
     // Each at its place in the film.
     #expect(try frames(path).map { $0[1] } == (0..<30).map { String(format: "%.6f", Double($0) * 1001 / 30000) })
+    // They are decoded one after the other, at even times, also where a piece is too short to reorder pictures.
+    let decoded = try Tool.ffprobe("-show_entries", "packet=dts_time", path).compactMap { Double($0[0]) }
+    #expect(decoded.count == 30)
+    #expect(zip(decoded, decoded.dropFirst()).allSatisfy { abs($1 - $0 - 1001.0 / 30000) < 1e-5 }, "\(decoded)")
     // The name of the codec is that of the file which libavformat wrote.
     let fragmented = try FragmentedMovie(MemorySource(movie), name: "movie")
     #expect(fragmented.codec == head?.codec && fragmented.fragments.map(\.start) == [0, 17 * 1001, 18 * 1001])

@@ -75,7 +75,7 @@ struct QualitySearchTests {
       let found = try encode(codec, to: 0.979, likeness)
       let nearest = (Int(model.qualities.lowerBound)...Int(model.qualities.upperBound)).map { Double($0) }
         .min { abs(likeness($0) - 0.979) < abs(likeness($1) - 0.979) }
-      #expect(found.quality == nearest || abs(found.likeness - 0.979) < QualityTarget.tolerance, "\(found)")
+      #expect(found.quality == nearest || abs(found.likeness - 0.979) < QualitySearch.tolerance, "\(found)")
     }
   }
 

@@ -23,8 +23,6 @@ public struct QualityTarget: Sendable, Hashable, Codable {
   package static let values = 0.8...0.9999
   /// The least width and height of pictures: libavfilter compares blocks of 8 pixels of each plane.
   package static let smallestSide = 16
-  /// The greatest distance from the target that is left as it is.
-  package static let tolerance = 0.0005
 
   /// The natural logarithm of what is lost, which rises nearly in a line with the quality of an encoder.
   /// - Parameter likeness: 1 is no loss.

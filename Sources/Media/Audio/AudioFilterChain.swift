@@ -13,16 +13,17 @@ package final class AudioFilterChain {
     _ filters: [(name: String, options: [(String, String)])], sampleRate: Int, channels: Int
   ) throws(MediaError) {
     var opened: OpaquePointer?
-    try Self.check { sheaf_audio_filters_open(&opened, Int32(clamping: sampleRate), Int32(clamping: channels), $0, $1) }
-    guard let opened else { throw Self.failure("there is no chain of filters", 0) }
-    chain = opened
+    try checkFilters("filtering", "sound") {
+      sheaf_audio_filters_open(&opened, Int32(clamping: sampleRate), Int32(clamping: channels), $0, $1)
+    }
+    chain = try allocated(opened, "making a chain of filters")
     for (name, options) in filters {
       let texts = options.flatMap { [$0.0, $0.1] }
-      try Self.check { message, size in
+      try checkFilters("filtering", "sound") { message, size in
         withCStrings(texts) { sheaf_audio_filters_add(chain, name, $0, Int32(texts.count), message, size) }
       }
     }
-    try Self.check { sheaf_audio_filters_start(chain, $0, $1) }
+    try checkFilters("filtering", "sound") { sheaf_audio_filters_start(chain, $0, $1) }
   }
 
   deinit { sheaf_audio_filters_close(chain) }
@@ -42,19 +43,7 @@ package final class AudioFilterChain {
     return Int(received)
   }
 
-  private static func check(_ call: (UnsafeMutablePointer<CChar>, Int) -> Int32) throws(MediaError) {
-    var message = ""
-    let status = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 300) { text -> Int32 in
-      text.initialize(repeating: 0)
-      guard let first = text.baseAddress else { return 0 }
-      let status = call(first, text.count)
-      message = String(cString: first)
-      return status
-    }
-    guard status >= 0 else { throw failure(message, status) }
-  }
-
-  /// libavfilter is missing or refused; `status` is libav's.
+  /// libavfilter refused samples; `status` is libav's.
   private static func failure(_ message: String, _ status: Int32) -> MediaError {
     MediaError(
       .unsupported, operation: "filtering", subject: "sound", message: "\(message) (status \(status))")

@@ -55,20 +55,10 @@ private final class PaletteFilter {
       case .none: "none"
       }
     var opened: OpaquePointer?
-    var message = ""
-    let status = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 300) { text -> Int32 in
-      text.initialize(repeating: 0)
-      guard let first = text.baseAddress else { return -1 }
-      let status = sheaf_palette_open(
-        &opened, Int32(clamping: size.width), Int32(clamping: size.height), name, first, text.count)
-      message = String(cString: first)
-      return status
+    try checkFilters("choosing", "a palette") {
+      sheaf_palette_open(&opened, Int32(clamping: size.width), Int32(clamping: size.height), name, $0, $1)
     }
-    guard status >= 0, let opened else {
-      throw MediaError(
-        .unsupported, operation: "choosing", subject: "a palette", message: "\(message) (status \(status))")
-    }
-    filter = opened
+    filter = try allocated(opened, "making a filter")
   }
 
   deinit { sheaf_palette_close(filter) }

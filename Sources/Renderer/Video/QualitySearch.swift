@@ -8,7 +8,9 @@ import CompositionModel
 /// on nothing but the segment's frames and its task.
 struct QualitySearch {
   /// How often a segment is encoded at most to find the quality.
-  static let greatestCount = 7
+  private static let greatestCount = 7
+  /// The greatest distance from the target that is left as it is.
+  static let tolerance = 0.0005
   /// So often a segment is encoded however near the target is: more of them must be worth it.
   private static let usualCount = 5
   /// How near to the target the best encoding must be after `usualCount`.
@@ -49,7 +51,7 @@ struct QualitySearch {
 
   /// Nil: no other is expected to be nearer to the target than the last one.
   private var wanted: Double? {
-    guard let last = tried.last, abs(last.likeness - target.value) > QualityTarget.tolerance else { return nil }
+    guard let last = tried.last, abs(last.likeness - target.value) > Self.tolerance else { return nil }
     let isNear = tried.contains { abs($0.likeness - target.value) < Self.near }
     if tried.count >= Self.usualCount, isNear { return nil }
     let better = tried.filter { $0.miss <= 0 }.max { $0.quality < $1.quality }
