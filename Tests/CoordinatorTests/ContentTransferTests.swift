@@ -68,7 +68,8 @@ import Wire
     _ address: WireAddress,
     _ body: @escaping @Sendable (ContentExchange, _ heartbeat: @escaping Heartbeat) async throws -> R
   ) async throws -> R {
-    try await WireClient.withConnection(to: address, hello: .with { $0.role = .worker }) { connection, _ in
+    try await WireClient.withConnection(to: address, hello: .with { $0.role = .worker }, timeout: .seconds(300)) {
+      connection, _ in
       let exchange = ContentExchange(connection)
       let (replies, reply) = AsyncStream.makeStream(of: Void.self)
       return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -191,7 +192,7 @@ import Wire
   @Test func `a peer that always uses the whole window is served`() async throws {
     try await withServer { address in
       let hello = Sheaf_Hello.with { $0.role = .worker }
-      try await WireClient.withConnection(to: address, hello: hello) { connection, _ in
+      try await WireClient.withConnection(to: address, hello: hello, timeout: .seconds(300)) { connection, _ in
         var replies = connection.inbound.makeAsyncIterator()
         for request in 1...UInt64(5000) {
           if request > WireProtocol.readWindow { _ = try #require(await replies.next()) }
@@ -239,7 +240,7 @@ import Wire
     try await withServer { address in
       let hello = Sheaf_Hello.with { $0.role = .worker }
       let error = await #expect(throws: WireError.self) {
-        try await WireClient.withConnection(to: address, hello: hello) { connection, _ in
+        try await WireClient.withConnection(to: address, hello: hello, timeout: .seconds(300)) { connection, _ in
           for request in 1...UInt64(WireProtocol.readWindow + 1) {
             try await connection.send(
               .readContent(

@@ -263,10 +263,13 @@ import Testing
 
   @Test func `a worker that comes back takes the place of its old connection`() async throws {
     try await TestCoordinator.run { coordinator in
-      try await WireClient.withConnection(to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker)) {
+      try await WireClient.withConnection(
+        to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker), timeout: .seconds(300)
+      ) {
         old, _ in
         let later = coordinator.hello(.worker, session: 2)
-        try await WireClient.withConnection(to: coordinator.endpoint.addresses[0], hello: later) { new, _ in
+        try await WireClient.withConnection(to: coordinator.endpoint.addresses[0], hello: later, timeout: .seconds(300))
+        { new, _ in
           // The old one ends.
           for try await _ in old.inbound {}
           try await new.send(.heartbeat(.with { $0.freeSlots = 1 }))
@@ -306,7 +309,9 @@ import Testing
   @Test func `a worker that sends nothing is closed after the lease time`() async throws {
     let policy = LeasePolicy(heartbeat: .milliseconds(300), lease: .seconds(1))
     try await TestCoordinator.run(policy: policy) { coordinator in
-      try await WireClient.withConnection(to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker)) {
+      try await WireClient.withConnection(
+        to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker), timeout: .seconds(300)
+      ) {
         worker, welcome in
         #expect(welcome.heartbeatMilliseconds == 300 && welcome.leaseMilliseconds == 1000)
         for try await _ in worker.inbound {}

@@ -637,7 +637,9 @@ import Wire
         let run = JobRun(client)
         try await run.provide(assets)
         let job = try await run.submit(.init(file, assets, output: "", priority: 3))
-        try await WireClient.withConnection(to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker)) {
+        try await WireClient.withConnection(
+          to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker), timeout: .seconds(300)
+        ) {
           worker, _ in
           try await worker.send(.heartbeat(.with { $0.freeSlots = 2 }))
           var lease = Sheaf_Lease()
@@ -670,7 +672,8 @@ import Wire
         group.addTask { try await end(of: edit, at: coordinator) }
         // Takes the probe task and leaves.
         try await WireClient.withConnection(
-          to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker, worker: "first")
+          to: coordinator.endpoint.addresses[0], hello: coordinator.hello(.worker, worker: "first"),
+          timeout: .seconds(300)
         ) { connection, _ in
           try await connection.send(.heartbeat(.with { $0.freeSlots = 2 }))
           for try await message in connection.inbound { if case .grant = message { return } }

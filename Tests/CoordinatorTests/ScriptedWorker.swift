@@ -40,7 +40,7 @@ final class ScriptedWorker: Sendable {
 
   /// Works until the connection is closed or the task is cancelled.
   func run(at address: WireAddress) async throws {
-    try await WireClient.withConnection(to: address, hello: hello) { connection, _ in
+    try await WireClient.withConnection(to: address, hello: hello, timeout: .seconds(300)) { connection, _ in
       let exchange = ContentExchange(connection)
       try await withThrowingDiscardingTaskGroup { group in
         group.addTask {

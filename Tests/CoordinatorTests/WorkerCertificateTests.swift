@@ -53,7 +53,7 @@ import Testing
     hello.token = token
     if let key { hello.certificateRequest = Data(key.request) }
     return try await WireClient.withConnection(
-      to: farm.endpoint.addresses[0], trusting: trust(certificate), hello: hello
+      to: farm.endpoint.addresses[0], trusting: trust(certificate), hello: hello, timeout: .seconds(300)
     ) { connection, welcome in
       guard welcome.certificate.isEmpty else {
         // There is nothing else to be had on it.
@@ -150,7 +150,9 @@ import Testing
       garbage.token = text
       garbage.certificateRequest = Data([1, 2, 3])
       let error = await refusal {
-        try await WireClient.withConnection(to: farm.endpoint.addresses[0], trusting: trust(), hello: garbage) { _, _ in
+        try await WireClient.withConnection(
+          to: farm.endpoint.addresses[0], trusting: trust(), hello: garbage, timeout: .seconds(300)
+        ) { _, _ in
           nil
         }
       }
@@ -183,7 +185,7 @@ import Testing
       let hello = farm.hello(.worker, worker: "birch")
       let error = await refusal {
         try await WireClient.withConnection(
-          to: farm.endpoint.addresses[0], trusting: trust(certificate), hello: hello
+          to: farm.endpoint.addresses[0], trusting: trust(certificate), hello: hello, timeout: .seconds(300)
         ) { connection, _ in
           clock.withLock { $0 += .seconds(2000) }
           // Nobody joins any more, and who has goes on, and renews.
@@ -219,7 +221,8 @@ import Testing
       let certificate = try #require(try await connect(farm, token: "of workers", asking: RequestedKey()))
       let error = await refusal {
         try await WireClient.withConnection(
-          to: farm.endpoint.addresses[0], trusting: trust(certificate), hello: farm.hello(.worker, worker: "birch")
+          to: farm.endpoint.addresses[0], trusting: trust(certificate), hello: farm.hello(.worker, worker: "birch"),
+          timeout: .seconds(300)
         ) { connection, _ in
           for try await _ in connection.inbound {}
           return nil

@@ -187,7 +187,8 @@ struct CertificateAuthorityTests {
     }
     try await withServer(tls: identity, admit: admit) { address in
       let named = WireAddress(host: host, port: address.port)
-      try await WireClient.withConnection(to: named, trusting: trust, hello: .worker) { _, _ in }
+      try await WireClient.withConnection(to: named, trusting: trust, hello: .worker, timeout: .seconds(300)) { _, _ in
+      }
     }
     for await certificate in certificates { return certificate }
     return nil
@@ -251,7 +252,9 @@ struct CertificateAuthorityTests {
     let error = try await withServer(tls: server(), admit: nobody) { address in
       let named = WireAddress(host: "localhost", port: address.port)
       return await failure {
-        try await WireClient.withConnection(to: named, trusting: trust, hello: .worker) { _, _ in }
+        try await WireClient.withConnection(to: named, trusting: trust, hello: .worker, timeout: .seconds(300)) {
+          _, _ in
+        }
       }
     }
     #expect(error?.code == .ownCertificate, "\(error?.message ?? "none")")

@@ -60,7 +60,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
       for try await message in connection.inbound { try await connection.send(message) }
     }
     let echoed = try await withServer(session: echo) { address in
-      try await WireClient.withConnection(to: address, hello: .client) { connection, _ in
+      try await WireClient.withConnection(to: address, hello: .client, timeout: .seconds(300)) { connection, _ in
         for count in 0..<100 { try await connection.send(.cancelJob(.with { $0.job = "\(count)" })) }
         var jobs: [String] = []
         for try await message in connection.inbound {
@@ -96,7 +96,9 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
   @Test func `a refusal reaches the peer with its reason`() async throws {
     let refuse: WireServer.Admission<Void> = { _, _ in .failure(WireError(.refused(.token), "the token is wrong")) }
     let error = try await withServer(admit: refuse) { address in
-      await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
+      await failure {
+        try await WireClient.withConnection(to: address, hello: .client, timeout: .seconds(300)) { _, _ in }
+      }
     }
     #expect(error == WireError(.refused(.token), "the token is wrong"))
   }
@@ -107,7 +109,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     }
     let error = try await withServer(session: complain) { address in
       await failure {
-        try await WireClient.withConnection(to: address, hello: .client) { connection, _ in
+        try await WireClient.withConnection(to: address, hello: .client, timeout: .seconds(300)) { connection, _ in
           let chunk = WireMessage.uploadChunk(.with { $0.data = Data(count: WireProtocol.maximumChunk) })
           try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { for _ in 0..<8 { try? await connection.send(chunk) } }
@@ -121,8 +123,10 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
 
   @Test func `one connection too many is refused`() async throws {
     let error = try await withServer(maximumConnections: 1) { address in
-      try await WireClient.withConnection(to: address, hello: .client) { _, _ in
-        await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
+      try await WireClient.withConnection(to: address, hello: .client, timeout: .seconds(300)) { _, _ in
+        await failure {
+          try await WireClient.withConnection(to: address, hello: .client, timeout: .seconds(300)) { _, _ in }
+        }
       }
     }
     #expect(error?.code == .refused(.unavailable))
@@ -149,7 +153,9 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     // Not a server that has stopped: a program that is started meanwhile would keep its socket for a moment.
     let reserved = try ReservedPort()
     let address = WireAddress(host: "127.0.0.1", port: reserved.number)
-    let error = await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
+    let error = await failure {
+      try await WireClient.withConnection(to: address, hello: .client, timeout: .seconds(300)) { _, _ in }
+    }
     #expect(error?.code == .unreachable)
     #expect(error?.message == "no coordinator answers at \(address): Connection refused")
     reserved.release()
@@ -166,12 +172,15 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     try await withServer(admit: stopping) { ending in
       try await withServer(admit: strict) { strict in
         try await withServer(admit: welcoming) { address in
-          let served = try await WireClient.withConnection(toOneOf: [dead, ending, address], hello: .client) { $1 }
+          let served = try await WireClient.withConnection(
+            toOneOf: [dead, ending, address], hello: .client, timeout: .seconds(300)
+          ) { $1 }
           #expect(served.protocolVersion == WireProtocol.version)
           // What happens on the connection is not tried again elsewhere.
           let calls = Atomic(0)
           let lost = await failure {
-            try await WireClient.withConnection(toOneOf: [address, address], hello: .client) { _, _ in
+            try await WireClient.withConnection(toOneOf: [address, address], hello: .client, timeout: .seconds(300)) {
+              _, _ in
               calls.add(1, ordering: .relaxed)
               throw WireError(.closed, "lost")
             }
@@ -179,13 +188,15 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
           #expect(lost?.message == "lost" && calls.load(ordering: .relaxed) == 1)
           // Every coordinator of a farm knows the same tokens.
           let refused = await failure {
-            try await WireClient.withConnection(toOneOf: [strict, address], hello: .client) { _, _ in }
+            try await WireClient.withConnection(toOneOf: [strict, address], hello: .client, timeout: .seconds(300)) {
+              _, _ in
+            }
           }
           #expect(refused == WireError(.refused(.token), "the token is wrong"))
         }
       }
       let error = await failure {
-        try await WireClient.withConnection(toOneOf: [dead, ending], hello: .client) { _, _ in }
+        try await WireClient.withConnection(toOneOf: [dead, ending], hello: .client, timeout: .seconds(300)) { _, _ in }
       }
       #expect(
         error
@@ -212,7 +223,9 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
       }
       .bind(host: "127.0.0.1", port: 0).get()
     let address = try WireAddress(host: "127.0.0.1", port: #require(server.localAddress?.port))
-    let error = await failure { try await WireClient.withConnection(to: address, hello: .worker) { _, _ in } }
+    let error = await failure {
+      try await WireClient.withConnection(to: address, hello: .worker, timeout: .seconds(300)) { _, _ in }
+    }
     // A worker tries again: it ends only for what a coordinator answers.
     #expect(
       error == WireError(.unreachable, "no coordinator answers at \(address): another program listens there"))
@@ -232,7 +245,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
       for try await _ in connection.inbound {}
     }
     try await withServer(session: sleepy) { address in
-      try await WireClient.withConnection(to: address, hello: .worker) { connection, _ in
+      try await WireClient.withConnection(to: address, hello: .worker, timeout: .seconds(300)) { connection, _ in
         let chunk = WireMessage.uploadChunk(.with { $0.data = Data(count: WireProtocol.maximumChunk) })
         for _ in 0..<800 {
           try await connection.send(chunk)
@@ -258,7 +271,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
       for try await message in connection.inbound { try await store.handle(message, connection) }
     }
     let read = try await withServer(session: serve) { address in
-      try await WireClient.withConnection(to: address, hello: .worker) { connection, _ in
+      try await WireClient.withConnection(to: address, hello: .worker, timeout: .seconds(300)) { connection, _ in
         let exchange = ContentExchange(connection)
         return try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask { for try await message in connection.inbound { _ = await exchange.take(message) } }

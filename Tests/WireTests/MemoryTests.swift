@@ -168,7 +168,7 @@ private final class RawPeer: Sendable {
       for peer in peers { peer.channel.writeAndFlush(part, promise: nil) }
       // Their beginnings take half of the clients' three quarters.
       while server.memory.used < memory / 8 * 3 - FrameDecoder.step { try await Task.sleep(for: .milliseconds(10)) }
-      try await WireClient.withConnection(to: server.address, hello: .worker) { connection, _ in
+      try await WireClient.withConnection(to: server.address, hello: .worker, timeout: .seconds(300)) { connection, _ in
         var replies = connection.inbound.makeAsyncIterator()
         for _ in 0..<20 {
           try await connection.send(.heartbeat(.init()))
@@ -186,7 +186,7 @@ private final class RawPeer: Sendable {
       try await hogs[0].send(RawPeer.part(of: 256 << 10, bytes: 1000))
       try await hogs[1].send(RawPeer.part(of: 120 << 10, bytes: 1000))
       while server.memory.used < 376 << 10 { try await Task.sleep(for: .milliseconds(10)) }
-      try await WireClient.withConnection(to: server.address, hello: .worker) { connection, _ in
+      try await WireClient.withConnection(to: server.address, hello: .worker, timeout: .seconds(300)) { connection, _ in
         let chunk = WireMessage.uploadChunk(.with { $0.data = Data(count: WireProtocol.maximumChunk) })
         async let sending: Void = {
           for _ in 0..<20 { try await connection.send(chunk) }
@@ -223,7 +223,7 @@ private final class RawPeer: Sendable {
       }
       while server.memory.used < 30 * FrameDecoder.step { try await Task.sleep(for: .milliseconds(10)) }
       let hello = Sheaf_Hello.with { $0.role = .client }
-      try await WireClient.withConnection(to: server.address, hello: hello) { connection, _ in
+      try await WireClient.withConnection(to: server.address, hello: hello, timeout: .seconds(300)) { connection, _ in
         var replies = connection.inbound.makeAsyncIterator()
         for bytes in [WireProtocol.maximumChunk, 2 << 20] {
           try await connection.send(.uploadChunk(.with { $0.data = Data(count: bytes) }))
@@ -243,7 +243,7 @@ private final class RawPeer: Sendable {
       // The memory is free again.
       while server.memory.used > 0 { try await Task.sleep(for: .milliseconds(10)) }
       // A peer that sends nothing at all stays.
-      try await WireClient.withConnection(to: server.address, hello: .worker) { connection, _ in
+      try await WireClient.withConnection(to: server.address, hello: .worker, timeout: .seconds(300)) { connection, _ in
         try await Task.sleep(for: .milliseconds(700))
         try await connection.send(.heartbeat(.init()))
         var replies = connection.inbound.makeAsyncIterator()
@@ -388,7 +388,7 @@ private final class RawPeer: Sendable {
   @Test func `a message of too many parts is refused before it is decoded`() async throws {
     let error = try await WireTests.withServer { address in
       await failure {
-        try await WireClient.withConnection(to: address, hello: .client) { connection, _ in
+        try await WireClient.withConnection(to: address, hello: .client, timeout: .seconds(300)) { connection, _ in
           let contents = [Sheaf_Content](repeating: .init(), count: 70_000)
           try await connection.send(.findMissing(.with { $0.contents = contents }))
           for try await _ in connection.inbound {}

@@ -68,7 +68,7 @@ import Testing
       // All but four are closed by the server: those that it has accepted last, which need not be the last here.
       var closed = closings.makeAsyncIterator()
       for _ in 0..<36 { await closed.next() }
-      try await WireClient.withConnection(to: server.address, hello: .client) { _, welcome in
+      try await WireClient.withConnection(to: server.address, hello: .client, timeout: .seconds(300)) { _, welcome in
         #expect(welcome.protocolVersion == WireProtocol.version)
       }
       for channel in silent { channel.close(promise: nil) }

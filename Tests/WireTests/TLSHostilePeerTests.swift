@@ -134,7 +134,8 @@ struct TLSHostilePeerTests {
 
   @Test func `a connection that ends as TLS says is no error`() async throws {
     let error = try await end { [trust] address in
-      try await WireClient.withConnection(to: address, trusting: trust, hello: .client) { connection, _ in
+      try await WireClient.withConnection(to: address, trusting: trust, hello: .client, timeout: .seconds(300)) {
+        connection, _ in
         try await connection.send(.heartbeat(.init()))
       }
     }
@@ -202,7 +203,9 @@ struct TLSHostilePeerTests {
     }
     // The server goes on.
     try await withServer(tls: identity) { [trust] address in
-      try await WireClient.withConnection(to: address, trusting: trust, hello: .client) { _, _ in }
+      try await WireClient.withConnection(to: address, trusting: trust, hello: .client, timeout: .seconds(300)) {
+        _, _ in
+      }
     }
   }
 
@@ -233,7 +236,8 @@ struct TLSHostilePeerTests {
       for channel in stuck { channel.closeFuture.whenComplete { _ in close.yield() } }
       var iterator = closes.makeAsyncIterator()
       for _ in 0..<36 { await iterator.next() }
-      try await WireClient.withConnection(to: server.address, trusting: trust, hello: .client) { _, welcome in
+      try await WireClient.withConnection(to: server.address, trusting: trust, hello: .client, timeout: .seconds(300)) {
+        _, welcome in
         #expect(welcome.protocolVersion == WireProtocol.version)
       }
       for channel in stuck { channel.close(promise: nil) }

@@ -34,7 +34,8 @@ struct TLSTests {
   @Test func `messages and content are the same bytes both ways`() async throws {
     let trust = try trust
     let (sent, received) = try await withServer(tls: identity(), session: Self.echo) { address in
-      try await WireClient.withConnection(to: address, trusting: trust, hello: .worker) { connection, _ in
+      try await WireClient.withConnection(to: address, trusting: trust, hello: .worker, timeout: .seconds(300)) {
+        connection, _ in
         try await withThrowingTaskGroup(of: SHA256Digest.self) { group in
           var sent = SHA256Hasher()
           group.addTask {
@@ -78,7 +79,8 @@ struct TLSTests {
     let trust = try trust
     try await withServer(tls: identity()) { address in
       let named = WireAddress(host: host, port: address.port)
-      try await WireClient.withConnection(to: named, trusting: trust, hello: .client) { _, welcome in
+      try await WireClient.withConnection(to: named, trusting: trust, hello: .client, timeout: .seconds(300)) {
+        _, welcome in
         #expect(welcome.protocolVersion == WireProtocol.version)
       }
     }
@@ -98,7 +100,9 @@ struct TLSTests {
       let error = try await withServer(tls: server, admit: Self.nobody) { address in
         let named = WireAddress(host: host, port: address.port)
         return await failure {
-          try await WireClient.withConnection(to: named, trusting: trust, hello: .client) { _, _ in }
+          try await WireClient.withConnection(to: named, trusting: trust, hello: .client, timeout: .seconds(300)) {
+            _, _ in
+          }
         }
       }
       #expect(error?.code == .untrusted)
@@ -115,7 +119,11 @@ struct TLSTests {
   @Test func `authorities of the system are not those of a file`() async throws {
     let trust = try TLSTrust(.system)
     let error = try await withServer(tls: identity(), admit: Self.nobody) { address in
-      await failure { try await WireClient.withConnection(to: address, trusting: trust, hello: .client) { _, _ in } }
+      await failure {
+        try await WireClient.withConnection(to: address, trusting: trust, hello: .client, timeout: .seconds(300)) {
+          _, _ in
+        }
+      }
     }
     #expect(error?.code == .untrusted)
   }
@@ -123,24 +131,34 @@ struct TLSTests {
   @Test func `a self-signed certificate can be trusted by itself`() async throws {
     let trust = try TLSTrust(.file(certificates.certificate(.selfSigned)))
     try await withServer(tls: identity(.selfSigned)) { address in
-      try await WireClient.withConnection(to: address, trusting: trust, hello: .client) { _, _ in }
+      try await WireClient.withConnection(to: address, trusting: trust, hello: .client, timeout: .seconds(300)) {
+        _, _ in
+      }
     }
   }
 
   @Test func `a pinned certificate is accepted whatever its name, and no other one of its authority`() async throws {
     let trust = try TLSTrust(.certificate(certificates.certificate(.otherName)))
     try await withServer(tls: identity(.otherName)) { address in
-      try await WireClient.withConnection(to: address, trusting: trust, hello: .client) { _, _ in }
+      try await WireClient.withConnection(to: address, trusting: trust, hello: .client, timeout: .seconds(300)) {
+        _, _ in
+      }
     }
     let error = try await withServer(tls: identity(), admit: Self.nobody) { address in
-      await failure { try await WireClient.withConnection(to: address, trusting: trust, hello: .client) { _, _ in } }
+      await failure {
+        try await WireClient.withConnection(to: address, trusting: trust, hello: .client, timeout: .seconds(300)) {
+          _, _ in
+        }
+      }
     }
     #expect(error?.code == .unreachable)
   }
 
   @Test func `a client without TLS is refused with the reason`() async throws {
     let error = try await withServer(tls: identity(), admit: Self.nobody) { address in
-      await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
+      await failure {
+        try await WireClient.withConnection(to: address, hello: .client, timeout: .seconds(300)) { _, _ in }
+      }
     }
     #expect(error?.code == .refused(.protocol))
     #expect(error?.message.contains("requires TLS") == true)
@@ -149,7 +167,11 @@ struct TLSTests {
   @Test func `a server without TLS is no server for a client with it`() async throws {
     let trust = try trust
     let error = try await withServer(admit: Self.nobody) { address in
-      await failure { try await WireClient.withConnection(to: address, trusting: trust, hello: .client) { _, _ in } }
+      await failure {
+        try await WireClient.withConnection(to: address, trusting: trust, hello: .client, timeout: .seconds(300)) {
+          _, _ in
+        }
+      }
     }
     #expect(error?.code == .unreachable)
     #expect(error?.message.contains("does not use TLS") == true)
@@ -182,7 +204,8 @@ struct TLSTests {
     let (lines, logger) = LoggedLines.logger()
     let (first, second) = (try trust, try TLSTrust(.file(certificates.otherAuthority)))
     try await withServer(tls: identity, session: Self.echo) { address in
-      try await WireClient.withConnection(to: address, trusting: first, hello: .client) { connection, _ in
+      try await WireClient.withConnection(to: address, trusting: first, hello: .client, timeout: .seconds(300)) {
+        connection, _ in
         var replies = connection.inbound.makeAsyncIterator()
         func exchange() async throws {
           try await connection.send(.heartbeat(.init()))
@@ -196,18 +219,26 @@ struct TLSTests {
         #expect(lines.all == ["TLS certificate loaded"])
         try await exchange()
         let error = await failure {
-          try await WireClient.withConnection(to: address, trusting: first, hello: .client) { _, _ in }
+          try await WireClient.withConnection(to: address, trusting: first, hello: .client, timeout: .seconds(300)) {
+            _, _ in
+          }
         }
         #expect(error?.code == .untrusted)
-        try await WireClient.withConnection(to: address, trusting: second, hello: .client) { _, _ in }
+        try await WireClient.withConnection(to: address, trusting: second, hello: .client, timeout: .seconds(300)) {
+          _, _ in
+        }
         // A key without its certificate, as between two copies: what was there stays, and is said once.
         try put(.otherAuthority, key: .good)
         for _ in 0..<3 { identity.look(logger) }
         #expect(lines.all.count == 2 && lines.all.last == "TLS certificate not loaded; the one before it stays")
-        try await WireClient.withConnection(to: address, trusting: second, hello: .client) { _, _ in }
+        try await WireClient.withConnection(to: address, trusting: second, hello: .client, timeout: .seconds(300)) {
+          _, _ in
+        }
         try put(.renewed)
         identity.look(logger)
-        try await WireClient.withConnection(to: address, trusting: first, hello: .client) { _, _ in }
+        try await WireClient.withConnection(to: address, trusting: first, hello: .client, timeout: .seconds(300)) {
+          _, _ in
+        }
         try await exchange()
       }
     }
