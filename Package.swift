@@ -405,7 +405,8 @@ let package = Package(
       name: "ExampleWorker", dependencies: ["SheafWorker"], path: "Examples/custom-transition/Sources/BlindsWorker",
       swiftSettings: strict),
     .executableTarget(
-      name: "TestWorker", dependencies: ["SheafWorker"], path: "Tests/TestWorker", swiftSettings: strict),
+      name: "TestWorker", dependencies: ["SheafWorker"], path: "Tests/TestWorker",
+      swiftSettings: strict + optimisedSwift),
     // Runs the executables: they are named so that they are built first.
     .testTarget(
       name: "FarmTests",

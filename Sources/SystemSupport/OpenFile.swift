@@ -49,8 +49,8 @@ package final class OpenFile: Sendable {
     let file = try open(path)
     var bytes: [UInt8] = []
     while true {
-      // One byte beyond the limit is asked for, because the sizes of pipes and of the kernel's files are not known.
-      let part = try file.readSome(limit + 1 - bytes.count)
+      // The sizes of pipes and of the kernel's files are not known. One byte beyond the limit is asked for.
+      let part = try file.readSome(min(limit + 1 - bytes.count, max(1 << 16, bytes.count)))
       if part.isEmpty { return bytes }
       bytes += part
       guard bytes.count <= limit else {

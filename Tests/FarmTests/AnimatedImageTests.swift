@@ -5,7 +5,7 @@ import Testing
 /// Films that are one picture that moves: the same bytes however they are cut, with the frames and the times that other
 /// programs find.
 struct AnimatedImageTests {
-  private static let (width, height, frames) = (160, 120, 25)
+  private static let (width, height, frames) = (96, 72, 25)
 
   /// A second of pictures that move, and a tone.
   private static func source(_ path: String) async throws {
@@ -27,14 +27,10 @@ struct AnimatedImageTests {
   }
 
   @discardableResult
-  private func render(
-    _ edit: String, _ output: String, _ store: String, segment: String = "1", _ options: String...
-  ) async throws -> String {
-    var command = Command.sheaf("render", edit, "-o", output, "--store", store, "--segment-duration", segment)
-    command.arguments += options
-    let result = try await command.run()
-    try #require(result.status == 0, "\(result.errors)")
-    return result.errors
+  private func render(_ edit: String, _ output: String, segment: String = "1") async throws -> String {
+    let film = try await TestFilm.render(edit, output, segmentDuration: segment)
+    try #require(film.status == 0, "\(film.errors)")
+    return film.errors
   }
 
   /// The pictures of a film as rows of red, green and blue, with each pixel's own chroma.
@@ -63,9 +59,12 @@ struct AnimatedImageTests {
     try await Self.source(files.path("source.mkv"))
     let edit = try files.write(Self.document(video), to: "edit.json")
     let films = ["one", "two", "three"].map { files.path("\($0).\(container)") }
-    try await render(edit, films[0], files.path("store-1"), segment: "10", "--workers", "1")
-    try await render(edit, films[1], files.path("store-2"), segment: "0.5", "--workers", "1")
-    try await render(edit, films[2], files.path("store-3"), segment: "0.28", "--workers", "3")
+    try await render(edit, films[0], segment: "10")
+    try await render(edit, films[1], segment: "0.5")
+    let three = try await Command.sheaf(
+      "render", edit, "-o", films[2], "--store", files.path("store"), "--segment-duration", "0.28", "--workers", "3"
+    ).run()
+    try #require(three.status == 0, "\(three.errors)")
     for film in films.dropFirst() { #expect(FileManager.default.contentsEqual(atPath: films[0], andPath: film)) }
   }
 
@@ -76,8 +75,8 @@ struct AnimatedImageTests {
     let edit = try files.write(Self.document("{}"), to: "edit.json")
     let lossless = try files.write(
       Self.document(#"{ "codec": "ffv1", "pixelFormat": "yuv444p" }"#), to: "lossless.json")
-    try await render(edit, files.path("film.apng"), files.path("store"))
-    try await render(lossless, files.path("film.mkv"), files.path("store"))
+    try await render(edit, files.path("film.apng"))
+    try await render(lossless, files.path("film.mkv"))
     let (found, expected) = (try pixels(files.path("film.apng")), try pixels(files.path("film.mkv")))
     #expect(found.count == Self.width * Self.height * 3 * Self.frames && expected.count == found.count)
     #expect(greatestDifference(found, expected) <= 1)
@@ -95,8 +94,8 @@ struct AnimatedImageTests {
     let edit = try files.write(Self.document(#"{ "dither": "\#(dither)", "plays": 3 }"#), to: "edit.json")
     let lossless = try files.write(
       Self.document(#"{ "codec": "ffv1", "pixelFormat": "yuv444p" }"#), to: "lossless.json")
-    try await render(edit, files.path("film.gif"), files.path("store"), segment: "0.5")
-    try await render(lossless, files.path("film.mkv"), files.path("store"))
+    try await render(edit, files.path("film.gif"), segment: "0.5")
+    try await render(lossless, files.path("film.mkv"))
     let (found, expected) = (try pixels(files.path("film.gif")), try pixels(files.path("film.mkv")))
     #expect(found.count == expected.count && found.count == Self.width * Self.height * 3 * Self.frames)
     #expect(signalToNoise(found, expected) > 28)
@@ -118,7 +117,7 @@ struct AnimatedImageTests {
     defer { files.remove() }
     try await Self.source(files.path("source.mkv"))
     let edit = try files.write(Self.document(#"{ "plays": 1 }"#, rate: "1001/30000", audio: "true"), to: "edit.json")
-    let errors = try await render(edit, files.path("film.gif"), files.path("store"), segment: "0.5")
+    let errors = try await render(edit, files.path("film.gif"), segment: "0.5")
     #expect(errors.contains("is shown to the nearest 1/100 s in gif"))
     #expect(errors.contains("gif has no sound"))
     let packets = try Tool.ffprobe("-show_entries", "packet=pts,duration", files.path("film.gif")).compactMap { row in
@@ -159,9 +158,9 @@ struct AnimatedImageTests {
     let lossy = try files.write(Self.document(#"{ "quality": 80 }"#, rate: "1/30"), to: "lossy.json")
     let lossless = try files.write(
       Self.document(#"{ "codec": "ffv1", "pixelFormat": "yuv444p" }"#, rate: "1/30"), to: "lossless.json")
-    try await render(edit, files.path("film.webp"), files.path("store"), segment: "0.5")
-    try await render(lossy, files.path("lossy.webp"), files.path("store"), segment: "0.5")
-    try await render(lossless, files.path("film.mkv"), files.path("store"))
+    try await render(edit, files.path("film.webp"), segment: "0.5")
+    try await render(lossy, files.path("lossy.webp"), segment: "0.5")
+    try await render(lossless, files.path("film.mkv"))
     let expected = try pixels(files.path("film.mkv"))
     let size = Self.width * Self.height * 3
     for (name, least) in [("film.webp", 45.0), ("lossy.webp", 25)] {
@@ -188,7 +187,7 @@ struct AnimatedImageTests {
         #""clips": [ { "asset": "a" } ]"#, with: #""clips": [ { "asset": "a", "use": "0..1f" } ]"#)
       let edit = try files.write(text, to: "edit.json")
       let film = files.path("film.\(container)")
-      try await render(edit, film, files.path("store"))
+      try await render(edit, film)
       #expect(try pixels(film).count == Self.width * Self.height * 3)
     }
   }

@@ -11,9 +11,9 @@ struct AverageBitRateTests {
     var rate: Int
   }
 
-  private static let size = Size(width: 320, height: 180, rate: 500_000)
+  private static let size = Size(width: 256, height: 144, rate: 320_000)
   /// x265 takes ten times as long for a picture.
-  private static let smallSize = Size(width: 192, height: 108, rate: 200_000)
+  private static let smallSize = Size(width: 128, height: 72, rate: 100_000)
   private static let seconds = 8
 
   /// Four quiet seconds, and four busy ones.

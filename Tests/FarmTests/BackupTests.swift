@@ -10,9 +10,9 @@ struct BackupTests {
   {
     let files = try Workspace()
     defer { files.remove() }
-    let farm = try await Farm(workers: 1, slots: 1)
+    let farm = try await Farm(workers: 1, slots: 1, worker: PatientFilm.worker)
     defer { farm.stop() }
-    let edit = try files.write(await InvisibleFarmTests.smallFilm(), to: "edit.json")
+    let edit = try files.write(await PatientFilm.document(milliseconds: 60), to: "edit.json")
     let submitted = try await farm.sheaf("submit", edit, "--segment-duration", "1").run()
     try #require(submitted.status == 0, "\(submitted.errors)")
     let job = submitted.output.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -28,7 +28,7 @@ struct BackupTests {
     let film = try await farm.sheaf("fetch", job, "-o", files.path("film.mp4")).run()
     try #require(film.status == 0, "\(film.errors)")
 
-    let restored = try await Farm(workers: 1, slots: 1, recorded: files.url)
+    let restored = try await Farm(workers: 1, slots: 1, recorded: files.url, worker: PatientFilm.worker)
     defer { restored.stop() }
     #expect(try await restored.status(of: job, as: Farm.Job.self).tasks.count { $0.state == "done" } > 0)
     try await restored.waitUntil(job: job) { $0.state == "done" }

@@ -10,7 +10,7 @@ struct CodecFilmTests {
     let pulse = "if(lt(abs(n-48000),48),0.35*(1+cos(PI*(n-48000)/48)),0)"
     let path = files.path("flash.mkv")
     _ = try await Command.output(
-      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=black:s=192x128:r=25:d=3", "-f", "lavfi", "-i",
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=black:s=96x64:r=25:d=3", "-f", "lavfi", "-i",
       "aevalsrc=exprs='\(pulse)|\(pulse)':s=48000:d=3", "-vf", "drawbox=c=white:t=fill:enable='eq(n,25)'", "-c:v",
       "ffv1",
       "-g", "1", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", path)
@@ -89,7 +89,7 @@ struct CodecFilmTests {
     let files = try Workspace()
     defer { files.remove() }
     _ = try await Command.output(
-      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=192x128:r=25:d=3", "-pix_fmt", "yuv420p10le",
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=3", "-pix_fmt", "yuv420p10le",
       "-color_primaries", "bt2020", "-color_trc", "smpte2084", "-colorspace", "bt2020nc", "-c:v", "libx265", "-preset",
       "ultrafast", "-x265-params",
       "log-level=none:max-cll=1200,300:master-display="

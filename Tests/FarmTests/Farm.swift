@@ -7,16 +7,21 @@ import TestPrograms
 import Testing
 import Wire
 
+@testable import Jobs
+
 /// A farm of real processes: PostgreSQL (the one that PG* names), a coordinator and workers on loopback.
 final class Farm: @unchecked Sendable {
   // Sendable because tests use one farm from one task at a time.
   private let files: Workspace
   private let database: String
+  /// For queries, from the first one on: a new connection takes longer than most of them.
+  private var connection: Connection?
   private var coordinatorCommands: [Command] = []
   private var coordinators: [RunningProgram] = []
   private var workers: [RunningProgram] = []
   private let slots: Int
   private let mediaRoot: String?
+  private let program: String
   /// A file with the authority of the coordinators' certificates. Nil: connections are plain.
   let authority: String?
   private let endpoint: CoordinatorClient.Endpoint
@@ -48,15 +53,16 @@ final class Farm: @unchecked Sendable {
   ///   - ownAuthority: How long certificates of workers are valid that the farm's own authority signs, in place of
   ///     `certificates`. Nil: it has none.
   ///   - comparing: Which percentage of the results is compared. Tests count the tasks that workers start.
+  ///   - worker: What the workers are, among the products.
   init(
     coordinators number: Int = 1, workers count: Int, slots: Int, mediaRoot: String? = nil,
     environments: [[String: String]] = [],
     recorded: URL? = nil, certificates: TestCertificates? = nil, ownAuthority: String? = nil,
-    comparing: Int = 0
+    comparing: Int = 0, worker: String = "sheaf-worker"
   ) async throws {
     files = try Workspace()
     authority = ownAuthority == nil ? certificates?.authority : files.path("ca/authority.pem")
-    (self.slots, self.mediaRoot) = (slots, mediaRoot)
+    (self.slots, self.mediaRoot, program) = (slots, mediaRoot, worker)
     database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
     let port = Int.random(in: 10000...16000) * 2
     let addresses =
@@ -147,8 +153,8 @@ final class Farm: @unchecked Sendable {
   func stored(_ digest: String) -> String { files.path("store/objects/\(digest.prefix(2))/\(digest)") }
 
   /// Starts one more worker, whose cache is empty.
-  /// - Parameter program: Among the products.
-  func startWorker(environment: [String: String] = [:], program: String = "sheaf-worker") throws {
+  /// - Parameter program: Among the products. Nil: as the others.
+  func startWorker(environment: [String: String] = [:], program: String? = nil) throws {
     let index = workers.count
     var arguments = [
       "--coordinator", address, "--slots", "\(slots)", "--cache", files.path("cache-\(index)"), "--name",
@@ -156,7 +162,7 @@ final class Farm: @unchecked Sendable {
     ]
     if let mediaRoot { arguments += ["--media-root", mediaRoot] }
     let worker = Command(
-      executable: Place.products.appendingPathComponent(program).path, arguments: arguments,
+      executable: Place.products.appendingPathComponent(program ?? self.program).path, arguments: arguments,
       environment: ["SHEAF_TOKEN": workerToken, "SHEAF_IDENTITY": files.path("identity-\(index)")]
         .merging(trust) { $1 }.merging(environment) { $1 })
     let log = files.path("worker-\(index).log")
@@ -245,7 +251,9 @@ final class Farm: @unchecked Sendable {
 
   /// The rows of a query on the farm's database, columns separated by `|`.
   func query(_ text: String) async throws -> [String] {
-    try FarmDatabase.rows(of: text, in: database)
+    let connection = try connection ?? FarmDatabase.connect(database)
+    self.connection = connection
+    return try FarmDatabase.rows(of: text, connection)
   }
 
   /// Ends a coordinator, at once or as at an update.
@@ -292,6 +300,7 @@ final class Farm: @unchecked Sendable {
       program.send(SIGKILL)
       program.wait()
     }
+    connection = nil
     do { try FarmDatabase.drop(database) } catch { print("not removed: database \(database): \(error)") }
     files.remove()
   }

@@ -13,9 +13,10 @@ enum FarmDatabase {
   static func drop(_ name: String) throws { try administer("DROP DATABASE \(name) WITH (FORCE)") }
 
   /// The rows of a query, columns separated by `|`. psql would take longer to start than most queries.
-  static func rows(of query: String, in name: String) throws -> [String] {
+  static func rows(of query: String, _ connection: Connection) throws -> [String] {
     let text = "SELECT (SELECT string_agg(value, '|') FROM json_each_text(row_to_json(made))) FROM (\(query)) AS made"
-    return try Connection(url: "dbname=\(name)").run(Statement("query", text)).map { (fields) throws(JobStoreError) in
+    // A connection knows a statement by its name.
+    return try connection.run(Statement("query-\(text.hashValue)", text)).map { (fields) throws(JobStoreError) in
       try fields.text()
     }
   }
@@ -28,6 +29,8 @@ enum FarmDatabase {
     try Schema.update(try Connection(url: "dbname=\(name)"))
     return name
   }
+
+  static func connect(_ name: String) throws(JobStoreError) -> Connection { try Connection(url: "dbname=\(name)") }
 
   private static func administer(_ command: String) throws(JobStoreError) {
     try Connection(url: "").script(command)

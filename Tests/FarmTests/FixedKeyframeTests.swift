@@ -7,8 +7,8 @@ struct FixedKeyframeTests {
   /// Pictures with scene changes and keyframes that are not at the multiples of anything.
   private static func source(_ path: String) async throws {
     _ = try await Command.output(
-      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=192x128:r=30000/1001:d=4", "-f", "lavfi", "-i",
-      "mandelbrot=s=192x128:r=30000/1001:end_pts=400", "-filter_complex",
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=30000/1001:d=4", "-f", "lavfi", "-i",
+      "mandelbrot=s=96x64:r=30000/1001:end_pts=400", "-filter_complex",
       "[1:v]trim=duration=3[b];[0:v][b]concat,format=yuv420p[v]", "-map", "[v]", "-c:v", "libx264", "-preset",
       "ultrafast", "-g", "47", "-keyint_min", "11", path)
   }

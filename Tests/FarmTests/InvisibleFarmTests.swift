@@ -5,9 +5,8 @@ import Testing
 /// *The farm is invisible*: the same document gives the same bytes, however it was rendered.
 @Suite(.serialized)
 struct InvisibleFarmTests {
-  /// The example film with a sixteenth of its pixels by default, of media that have as few: an encoder and decoders are
-  /// quick about them.
-  static func smallFilm(_ size: String = "[320, 180]") async throws -> String {
+  /// The example film with few pixels, of media that have as few: an encoder and decoders are quick about them.
+  static func smallFilm(_ size: String = "[192, 108]") async throws -> String {
     let media = try await smallMedia.value
     return try String(contentsOfFile: Place.example("first-film.json"), encoding: .utf8)
       .replacingOccurrences(of: "\"media/", with: "\"\(media)/")
@@ -27,7 +26,7 @@ struct InvisibleFarmTests {
   }()
 
   /// The folder of the example's media, made once: the pictures of its films are smaller.
-  private static let smallMedia = Task {
+  static let smallMedia = Task {
     let folder = mediaFolder
     for name in ["belly-button.ogg", "logo.png"] {
       try FileManager.default.copyItem(
@@ -38,7 +37,7 @@ struct InvisibleFarmTests {
       ("stream-of-water.webm", ["libvpx", "-g", "60", "-deadline", "realtime"]),
     ] {
       _ = try Tool.ffmpeg(
-        ["-i", Place.example("media/\(name)"), "-t", "30", "-vf", "scale=320:-2", "-c:a", "copy", "-c:v"] + encoder
+        ["-i", Place.example("media/\(name)"), "-t", "30", "-vf", "scale=192:-2", "-c:a", "copy", "-c:v"] + encoder
           + [folder.path(name)])
     }
     return folder.url.path

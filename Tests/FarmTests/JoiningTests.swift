@@ -6,24 +6,26 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct JoiningTests {
   @Test func `workers join, renew in the midst of films, and the films are those of one machine`() async throws {
     // Three renewals of each worker, of which none ends a task.
-    let farm = try await Farm(workers: 2, slots: 1, ownAuthority: "10s")
+    let farm = try await Farm(workers: 2, slots: 1, ownAuthority: "10s", worker: PatientFilm.worker)
     defer { farm.stop() }
     let files = try Workspace()
     defer { files.remove() }
-    let film = try await InvisibleFarmTests.smallFilm("[640, 360]")
     var made = 0
     while try (0..<2).contains(where: { try farm.lines(of: "certificate renewed", byWorker: $0) < 3 }) {
       made += 1
       // Each is another film, so that it is rendered and does not come from the cache.
       let edit = try files.write(
-        film.replacingOccurrences(of: "[640, 360]", with: "[640, \(360 - 2 * made)]"), to: "edit-\(made).json")
-      let submitted = try await farm.sheaf("submit", edit, "--wait", "-o", files.path("film-\(made).mp4")).run()
+        try await PatientFilm.document(milliseconds: 60, number: made), to: "edit-\(made).json")
+      let submitted = try await farm.sheaf(
+        "submit", edit, "--wait", "--segment-duration", "1", "-o", files.path("film-\(made).mp4")
+      ).run()
       let logs = try farm.logs()
       try #require(submitted.status == 0 && made < 60, "\(submitted.errors)\n\(logs)")
     }
     let number = made / 2 + 1
     let rendered = try await Command.sheaf(
-      "render", files.path("edit-\(number).json"), "-o", files.path("own.mp4"), "--store", files.path("store")
+      "render", files.path("edit-\(number).json"), "-o", files.path("own.mp4"), "--segment-duration", "1", "--store",
+      files.path("store"), "--worker-executable", Place.products.appendingPathComponent(PatientFilm.worker).path
     ).run()
     try #require(rendered.status == 0, "\(rendered.errors)")
     #expect(

@@ -8,9 +8,9 @@ struct LostDatabaseTests {
   func `a client that waits gets its film though the database's connections are cut`() async throws {
     let files = try Workspace()
     defer { files.remove() }
-    let farm = try await Farm(workers: 2, slots: 1)
+    let farm = try await Farm(workers: 2, slots: 1, worker: PatientFilm.worker)
     defer { farm.stop() }
-    let edit = try files.write(await InvisibleFarmTests.smallFilm(), to: "edit.json")
+    let edit = try files.write(await PatientFilm.document(milliseconds: 40), to: "edit.json")
     let submitting = farm.sheaf(
       "submit", edit, "--wait", "-o", files.path("film.mp4"), "--segment-duration", "1")
     async let submitted = submitting.run()

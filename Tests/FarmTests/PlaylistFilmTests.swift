@@ -31,7 +31,7 @@ struct PlaylistFilmTests {
   /// Fourteen seconds of pictures with keyframes at no multiples of anything, and a tone.
   private static func source(_ files: Workspace) async throws {
     _ = try await Command.output(
-      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=30000/1001:d=14", "-f", "lavfi", "-i",
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=192x108:r=30000/1001:d=14", "-f", "lavfi", "-i",
       "sine=330:sample_rate=48000:duration=14", "-map", "0:v", "-map", "1:a", "-c:v", "libx264", "-preset", "ultrafast",
       "-g", "47", "-c:a", "aac", files.path("source.mp4"))
   }
@@ -87,7 +87,7 @@ struct PlaylistFilmTests {
         "film.m3u8",
       ])
     let variant = try #require(found.variants.first)
-    #expect(found.variants.count == 1 && variant.resolution == [320, 180] && variant.rate == 29.97)
+    #expect(found.variants.count == 1 && variant.resolution == [192, 108] && variant.rate == 29.97)
     #expect(variant.codecs.wholeMatch(of: #/avc1\.64[0-9a-f]{4},mp4a\.40\.2/#) != nil, "\(variant.codecs)")
     let count = try await FrameHashes.video(files.path("film.mp4")).frames.count
     // Segments have three intervals of keyframes.
@@ -125,7 +125,7 @@ struct PlaylistFilmTests {
       var silent: Bool
     }
     let played = try JSONDecoder().decode(Played.self, from: Data(result.output.utf8))
-    #expect(played.first == 0 && played.size == [320, 180] && !played.silent)
+    #expect(played.first == 0 && played.size == [192, 108] && !played.silent)
     #expect(abs(played.duration - 12.7) < 0.05 && abs(played.end - played.duration) < 0.05, "\(played)")
     #expect(abs(played.seeked - 8) < 0.034, "\(played)")
   }
@@ -152,8 +152,8 @@ struct PlaylistFilmTests {
       Self.document(
         """
         { "to": "film.m3u8", "video": { "preset": "superfast" }, "audio": { "sampleRate": 48000, "language": "eng" },
-          "outputs": [ { "name": "180p", "container": "mp4" },
-            { "name": "90p", "container": "mp4", "height": 90, "audio": { "bitRate": 64000 } },
+          "outputs": [ { "name": "108p", "container": "mp4" },
+            { "name": "54p", "container": "mp4", "height": 54, "audio": { "bitRate": 64000 } },
             { "name": "hevc", "container": "mp4", "video": { "codec": "hevc", "preset": "ultrafast" } },
             { "name": "sound", "container": "m4a" } ] }
         """,
@@ -162,15 +162,15 @@ struct PlaylistFilmTests {
     try #require(made.status == 0, "\(made.errors)")
     let found = try await check(files.path("local/film.m3u8"))
     #expect(found.problems == [])
-    #expect(found.variants.map(\.uri) == ["film-180p.m3u8", "film-90p.m3u8", "film-hevc.m3u8", "film-audio-1.m3u8"])
-    #expect(found.variants.map(\.resolution) == [[320, 180], [160, 90], [320, 180], nil])
+    #expect(found.variants.map(\.uri) == ["film-108p.m3u8", "film-54p.m3u8", "film-hevc.m3u8", "film-audio-1.m3u8"])
+    #expect(found.variants.map(\.resolution) == [[192, 108], [96, 54], [192, 108], nil])
     #expect(found.variants.map(\.audio) == ["audio-1", "audio-2", "audio-1", nil])
     #expect(found.variants.map(\.subtitles) == ["subtitles", "subtitles", "subtitles", nil])
     #expect(found.variants[2].codecs.hasPrefix("hvc1.1.6.L"), "\(found.variants[2].codecs)")
     #expect(Set(found.variants.prefix(3).map(\.durations)).count == 1)
     #expect(found.media.map(\.type) == ["AUDIO", "AUDIO", "SUBTITLES"])
     #expect(found.media.map(\.language) == ["en", "en", "en"])
-    #expect(found.keyframes.map(\.uri) == ["180p", "90p", "hevc"].map { "film-\($0)-iframes.m3u8" })
+    #expect(found.keyframes.map(\.uri) == ["108p", "54p", "hevc"].map { "film-\($0)-iframes.m3u8" })
 
     let captions = try String(contentsOfFile: files.path("local/film-subtitles.vtt"), encoding: .utf8)
     // One is on both sides of a boundary.

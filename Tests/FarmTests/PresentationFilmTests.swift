@@ -29,7 +29,7 @@ struct PresentationFilmTests {
   /// Fourteen seconds of pictures with keyframes at no multiples of anything, and a tone.
   private static func source(_ files: Workspace) async throws {
     _ = try await Command.output(
-      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=30000/1001:d=14", "-f", "lavfi", "-i",
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=192x108:r=30000/1001:d=14", "-f", "lavfi", "-i",
       "sine=330:sample_rate=48000:duration=14", "-map", "0:v", "-map", "1:a", "-c:v", "libx264", "-preset", "ultrafast",
       "-g", "47", "-c:a", "aac", files.path("source.mp4"))
   }
@@ -82,7 +82,7 @@ struct PresentationFilmTests {
     #expect(found.sets.map(\.lang) == languages)
     #expect(found.sets.map(\.roles) == [["main"], ["main"]])
     let pictures = try #require(found.sets[0].representations.first)
-    #expect(pictures.id == "video" && pictures.size == [240, 180] && pictures.sar == "4:3")
+    #expect(pictures.id == "video" && pictures.size == [144, 108] && pictures.sar == "4:3")
     #expect(pictures.rate == "30000/1001")
     #expect(pictures.codecs?.wholeMatch(of: #/avc1\.64[0-9a-f]{4}/#) != nil, "\(pictures.codecs ?? "")")
     #expect(found.sets[1].representations.map(\.codecs) == ["mp4a.40.2"])
@@ -107,7 +107,7 @@ struct PresentationFilmTests {
       Self.document(
         """
         { "to": "out/film.mpd", "video": { "preset": "veryfast" },
-          "outputs": [ { "name": "high", "container": "mp4" }, { "name": "low", "container": "mp4", "height": 90 } ] }
+          "outputs": [ { "name": "high", "container": "mp4" }, { "name": "low", "container": "mp4", "height": 54 } ] }
         """), to: "edit.json")
     let made = try await TestFilm.render(edit)
     try #require(made.status == 0, "\(made.errors)")
@@ -129,7 +129,7 @@ struct PresentationFilmTests {
     for picture in played.seen {
       let (sought, shown, width) = (picture[0], picture[1], picture[2])
       #expect(shown <= sought + 1e-6 && sought - shown < 0.034, "\(picture)")
-      #expect(width == (sought < switched || sought >= 2 * switched ? 320 : 160), "\(picture)")
+      #expect(width == (sought < switched || sought >= 2 * switched ? 192 : 96), "\(picture)")
     }
   }
 
@@ -147,8 +147,8 @@ struct PresentationFilmTests {
           """
           { "to": "\(name)", \(manifests)"video": { "preset": "superfast" }, "metadata": { "title": "A \\"day\\"" },
             "audio": { "sampleRate": 48000, "language": "eng" },
-            "outputs": [ { "name": "180p", "container": "mp4" },
-              { "name": "90p", "container": "mp4", "height": 90, "audio": { "bitRate": 64000 } },
+            "outputs": [ { "name": "108p", "container": "mp4" },
+              { "name": "54p", "container": "mp4", "height": 54, "audio": { "bitRate": 64000 } },
               { "name": "hevc", "container": "mp4", "video": { "codec": "hevc", "preset": "ultrafast" } } ] }
           """,
           #", { "type": "subtitle", "language": "eng", "title": "English", "clips": [ { "asset": "en" } ] }"#),
@@ -165,7 +165,7 @@ struct PresentationFilmTests {
     #expect(found.sets.map(\.type) == ["video", "video", "audio", "text"])
     #expect(found.sets.map(\.switching) == [["2"], ["1"], [], []])
     let ids = found.sets.map { $0.representations.map(\.id) }
-    let renditions: [[String]] = [["180p", "90p"], ["hevc"], ["audio-1", "audio-2"], ["subtitles-whole"]]
+    let renditions: [[String]] = [["108p", "54p"], ["hevc"], ["audio-1", "audio-2"], ["subtitles-whole"]]
     #expect(ids == renditions)
     let languages: [String?] = [nil, nil, "en", "en"]
     #expect(found.sets.map(\.lang) == languages)

@@ -19,28 +19,19 @@ import Testing
     var tasks: [Task]
   }
 
-  /// A film of drawn pictures.
-  private func document(_ number: Int, seconds: Int) -> String {
-    """
-    { "sheaf": 1, "assets": { "a": { "color": "#20\(40 + number)60" } },
-      "tracks": [ { "clips": [ { "asset": "a", "duration": \(seconds) } ] } ],
-      "videoComposition": { "renderSize": [320, 180], "frameRate": 30,
-        "overlays": [ { "text": { "timecode": "00:00:00:00" }, "size": 40 } ] },
-      "export": { "to": "film.mp4", "video": { "codec": "h264", "quality": 30, "preset": "medium" } } }
-    """
-  }
-
   @Test func `all coordinators and workers are updated amid ten jobs, and no task is begun twice`() async throws {
     // As at an update whose tasks may end first.
     let patient = ["SHEAF_DRAIN_SECONDS": "300"]
     let farm = try await Farm(
-      coordinators: 2, workers: 3, slots: 1, environments: Array(repeating: patient, count: 3))
+      coordinators: 2, workers: 3, slots: 1, environments: Array(repeating: patient, count: 3),
+      worker: PatientFilm.worker)
     defer { farm.stop() }
     let files = try Workspace()
     defer { files.remove() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<10 {
-        let edit = try files.write(document(number, seconds: 12), to: "\(number).json")
+        let edit = try files.write(
+          PatientFilm.drawing(seconds: 12, milliseconds: 25, number: number), to: "\(number).json")
         let submit = farm.sheaf(
           "submit", edit, "--wait", "--segment-duration", "1", "-o", files.path("\(number).mp4"))
         group.addTask {
@@ -86,7 +77,7 @@ import Testing
         executable: Place.products.appendingPathComponent("sheaf").path,
         arguments: [
           "render", files.path("\(number).json"), "--segment-duration", "1", "-o", files.path("own.mp4"), "--store",
-          files.path("store"),
+          files.path("store"), "--worker-executable", Place.products.appendingPathComponent(PatientFilm.worker).path,
         ]
       ).run()
       try #require(rendered.status == 0, "\(rendered.errors)")
@@ -97,7 +88,7 @@ import Testing
   }
 
   @Test func `workers come with work and leave without it, twice, and no attempt is lost`() async throws {
-    let farm = try await Farm(workers: 0, slots: 1)
+    let farm = try await Farm(workers: 0, slots: 1, worker: PatientFilm.worker)
     defer { farm.stop() }
     let files = try Workspace()
     defer { files.remove() }
@@ -109,7 +100,8 @@ import Testing
     }
     for round in 0..<2 {
       #expect(try await !desired(), "nothing is wanted before round \(round)")
-      let edit = try files.write(document(20 + round, seconds: 8), to: "\(round).json")
+      let edit = try files.write(
+        PatientFilm.drawing(seconds: 8, milliseconds: 25, number: 20 + round), to: "\(round).json")
       let submitted = try await farm.sheaf("submit", edit, "--segment-duration", "1").run()
       try #require(submitted.status == 0, "\(submitted.errors)")
       let job = submitted.output.trimmingCharacters(in: .whitespacesAndNewlines)

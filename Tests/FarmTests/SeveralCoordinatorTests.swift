@@ -8,12 +8,12 @@ import Testing
   /// The client is at the coordinator that is ended in the midst of the film, and each worker at any of the two.
   @Test(arguments: [SIGKILL, SIGTERM])
   func `a film is finished at another coordinator, and no segment is rendered twice`(signal: CInt) async throws {
-    let farm = try await Farm(coordinators: 2, workers: 3, slots: 1)
+    let farm = try await Farm(coordinators: 2, workers: 3, slots: 1, worker: PatientFilm.worker)
     defer { farm.stop() }
     let files = try Workspace()
     defer { files.remove() }
-    let edit = try files.write(await InvisibleFarmTests.smallFilm(), to: "edit.json")
-    let submit = farm.sheaf("submit", edit, "--wait", "-o", files.path("film.mp4"))
+    let edit = try files.write(await PatientFilm.document(milliseconds: 60), to: "edit.json")
+    let submit = farm.sheaf("submit", edit, "--wait", "--segment-duration", "1", "-o", files.path("film.mp4"))
     let submitting = Task { try await submit.run() }
     var job: String?
     try await farm.eventually("the job") {
@@ -28,7 +28,10 @@ import Testing
     try #require(submitted.status == 0, "\(submitted.errors)\n\(logs)")
     let rendered = try await Command(
       executable: Place.products.appendingPathComponent("sheaf").path,
-      arguments: ["render", edit, "-o", files.path("own.mp4"), "--store", files.path("store")]
+      arguments: [
+        "render", edit, "-o", files.path("own.mp4"), "--segment-duration", "1", "--store", files.path("store"),
+        "--worker-executable", Place.products.appendingPathComponent(PatientFilm.worker).path,
+      ]
     ).run()
     try #require(rendered.status == 0, "\(rendered.errors)")
     #expect(

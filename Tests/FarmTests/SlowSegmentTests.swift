@@ -8,9 +8,8 @@ struct SlowSegmentTests {
   func `a segment that is stuck on one worker is finished by another and the film is the same`() async throws {
     let files = try Workspace()
     defer { files.remove() }
-    // Not so small that a segment is rendered before it can be stopped.
-    let edit = try files.write(await InvisibleFarmTests.smallFilm("[640, 360]"), to: "edit.json")
-    let farm = try await Farm(workers: 2, slots: 1)
+    let edit = try files.write(await PatientFilm.document(milliseconds: 60), to: "edit.json")
+    let farm = try await Farm(workers: 2, slots: 1, worker: PatientFilm.worker)
     defer { farm.stop() }
     let stuck = try await farm.workerID(0)
     let job = try await farm.sheaf("submit", edit, "--segment-duration", "1").run().output
@@ -33,7 +32,8 @@ struct SlowSegmentTests {
     let fetch = try await farm.sheaf("fetch", job, "-o", files.path("farm.mp4")).run()
     try #require(fetch.status == 0, "\(fetch.errors)")
     let render = try await Command.sheaf(
-      "render", edit, "-o", files.path("one.mp4"), "--segment-duration", "1", "--store", files.path("store")
+      "render", edit, "-o", files.path("one.mp4"), "--segment-duration", "1", "--store", files.path("store"),
+      "--worker-executable", Place.products.appendingPathComponent(PatientFilm.worker).path
     ).run()
     try #require(render.status == 0, "\(render.errors)")
     let expected = try Data(contentsOf: URL(fileURLWithPath: files.path("one.mp4")))

@@ -37,7 +37,7 @@ struct SmartRenderingTests {
     let path = files.path(name)
     try Tool.ffmpeg(
       [
-        "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=\(seconds)", "-f", "lavfi", "-i",
+        "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=\(seconds)", "-f", "lavfi", "-i",
         "aevalsrc=sin(1000*t*t):s=48000:d=\(seconds)", "-vf", "noise=alls=12:allf=t:all_seed=7,format=yuv420p",
         "-threads", "1", "-c:v", codec,
         // Opus begins before zero, so that WebM has no picture at zero.
@@ -150,7 +150,7 @@ struct SmartRenderingTests {
     defer { files.remove() }
     let source = try source()
     let film = files.path("film.\(container)")
-    let title = #"{ "over": "4.4..5.6", "text": "Title", "size": 40 }"#
+    let title = #"{ "over": "4.4..5.6", "text": "Title", "size": 20 }"#
     let clips = #"{ "asset": "a" }"#
     let summary = try await render(try document(clips, to: film, assets: "\"a\": \"\(source)\"", overlays: title))
     let (stored, original) = (try packets(source), try hashes(source))
@@ -209,7 +209,7 @@ struct SmartRenderingTests {
     defer { files.remove() }
     let source = try source(seconds: 6, options.split(separator: " ").map(String.init))
     let film = files.path("film.mp4")
-    let title = #"{ "over": "2.4..3", "text": "Title", "size": 40 }"#
+    let title = #"{ "over": "2.4..3", "text": "Title", "size": 20 }"#
     let summary = try await render(
       try document(#"{ "asset": "a" }"#, to: film, assets: "\"a\": \"\(source)\"", overlays: title))
     let stored = try packets(source)
@@ -239,7 +239,7 @@ struct SmartRenderingTests {
       try document(
         #"{ "asset": "a", "use": "0..3.2" }, { "asset": "a", "use": "4..6" }"#, to: film,
         assets: "\"a\": \"\(source)\"",
-        overlays: #"{ "over": "1.6..1.8", "text": "Title", "size": 40 }"#))
+        overlays: #"{ "over": "1.6..1.8", "text": "Title", "size": 20 }"#))
     #expect(summary.smart.map { $0.copiedFrames > 90 && $0.encodedFrames > 5 } == true)
     let stream = files.path("film.h264")
     try Tool.ffmpeg("-i", film, "-map", "0:v", "-c", "copy", stream)
@@ -260,7 +260,7 @@ struct SmartRenderingTests {
       [Self.script("chromium-frames"), film, "25"] + frames.map { "\($0)" })
     #expect(
       String(decoding: chromium.output, as: UTF8.self).split(separator: "\n").map { String($0) }
-        == frames.map { "I420 320x240 \(all[$0])" })
+        == frames.map { "I420 160x120 \(all[$0])" })
   }
 
   private static func script(_ name: String) -> String {
@@ -272,7 +272,7 @@ struct SmartRenderingTests {
     let source = try source()
     let edit = try document(
       #"{ "asset": "a", "use": "0.5..11" }"#, to: files.path("film.mp4"), assets: "\"a\": \"\(source)\"",
-      overlays: #"{ "over": "3..4", "text": "Title", "size": 40 }"#)
+      overlays: #"{ "over": "3..4", "text": "Title", "size": 20 }"#)
     let local = try await render(edit)
     let farm = try await Farm(workers: 2, slots: 1)
     defer { farm.stop() }
@@ -291,7 +291,7 @@ struct SmartRenderingTests {
     let summary = try await render(
       try document(
         #"{ "asset": "a", "use": "0..5.4" }"#, to: film, assets: "\"a\": \"\(source)\"",
-        overlays: #"{ "over": "2.4..3", "text": "Title", "size": 40 }"#))
+        overlays: #"{ "over": "2.4..3", "text": "Title", "size": 20 }"#))
     let keys = try packets(source).filter(\.isKey).map(\.pts)
     let next = try #require(keys.first { $0 >= 75 })
     #expect(summary.smart?.copiedFrames == 60 + 135 - next, "\(String(describing: summary.smart))")
@@ -305,13 +305,13 @@ struct SmartRenderingTests {
     defer { files.remove() }
     let source = files.path("source.mov")
     try Tool.ffmpeg(
-      "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=3", "-c:v", "prores_ks", "-profile:v", "2",
+      "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=3", "-c:v", "prores_ks", "-profile:v", "2",
       "-vendor", "apl0", "-pix_fmt", "yuv422p10le", source)
     let film = files.path("film.mov")
     let summary = try await render(
       try document(
         #"{ "asset": "a", "use": "0.2..2.8" }"#, to: film, assets: "\"a\": \"\(source)\"",
-        overlays: #"{ "over": "1..1.4", "text": "Title", "size": 40 }"#,
+        overlays: #"{ "over": "1..1.4", "text": "Title", "size": 20 }"#,
         export: #""smart": true, "video": { "codec": "prores422" }"#))
     #expect(summary.smart?.copiedFrames == 55, "\(String(describing: summary.smart))")
     let (found, original) = (try hashes(film), try hashes(source))
@@ -339,7 +339,7 @@ struct SmartRenderingTests {
     Refused("-g 50 -flags +ildct+ilme -x264opts tff=1", "it is interlaced, and the film is not"),
     Refused("-g 50 -x264-params cqm=jvt", "it has scaling matrices"),
     Refused("-g 50", composition: #""frameRate": 30"#, "its pictures are not shown once each, one after the other"),
-    Refused("-g 50", composition: #""renderSize": [160, 120]"#, "its pictures have 320x240 pixels"),
+    Refused("-g 50", composition: #""renderSize": [80, 60]"#, "its pictures have 160x120 pixels"),
     Refused("-g 50", clip: #", "speed": 2"#, "its speed is changed"),
     Refused("-g 50", clip: #", "opacity": 0.5"#, "its opacity is changed"),
   ])

@@ -14,12 +14,12 @@ struct TargetQualityTests {
   private func makeSource() throws -> String {
     let path = files.path("source.mkv")
     try Tool.ffmpeg(
-      "-f", "lavfi", "-i", "testsrc=size=192x108:rate=25:duration=2", "-f", "lavfi", "-i",
-      "testsrc2=size=192x108:rate=25:duration=2", "-f", "lavfi", "-i",
+      "-f", "lavfi", "-i", "testsrc=size=192x108:rate=25:duration=1", "-f", "lavfi", "-i",
+      "testsrc2=size=192x108:rate=25:duration=1", "-f", "lavfi", "-i",
       "life=size=192x108:mold=10:rate=25:ratio=0.2:death_color=#202060:life_color=#c0b0a0:seed=5", "-filter_complex",
-      "[1]noise=alls=18:allf=t:all_seed=3[b];[2]trim=duration=2,gblur=1.4[c];"
+      "[1]noise=alls=18:allf=t:all_seed=3[b];[2]trim=duration=1,gblur=1.4[c];"
         + "[0]format=yuv420p[x];[b]format=yuv420p[y];[c]format=yuv420p[z];[x][y][z]concat=n=3:v=1:a=0",
-      "-c:v", "ffv1", "-g", "50", path)
+      "-c:v", "ffv1", "-g", "25", path)
     return path
   }
 
@@ -27,14 +27,14 @@ struct TargetQualityTests {
     try files.write(
       """
       { "sheaf": 1, "assets": { "a": "\(source)" },
-        "tracks": [ { "clips": [ { "asset": "a", "use": "0..2" }, { "asset": "a", "use": "2..4" },
-          { "asset": "a", "use": "4..6" } ] } ],
+        "tracks": [ { "clips": [ { "asset": "a", "use": "0..1" }, { "asset": "a", "use": "1..2" },
+          { "asset": "a", "use": "2..3" } ] } ],
         "export": { "to": "\(film)"\(more), "video": \(video) } }
       """, to: "edit-\(UUID().uuidString).json")
   }
 
   private func render(_ edit: String) async throws {
-    let made = try await TestFilm.render(edit, segmentDuration: "2")
+    let made = try await TestFilm.render(edit, segmentDuration: "1")
     try #require(made.status == 0, "\(made.errors)")
   }
 
@@ -51,8 +51,8 @@ struct TargetQualityTests {
   }
 
   private func means(_ values: [Double]) -> [Double] {
-    stride(from: 0, to: values.count, by: 50).map { start in
-      let part = values[start..<min(start + 50, values.count)]
+    stride(from: 0, to: values.count, by: 25).map { start in
+      let part = values[start..<min(start + 25, values.count)]
       return part.reduce(0, +) / Double(part.count)
     }
   }
@@ -109,7 +109,7 @@ struct TargetQualityTests {
     defer { farm.stop() }
     let again = files.path("farm")
     let made = try await farm.sheaf(
-      "submit", try edit(source, to: folder, video, more: outputs), "--segment-duration", "2", "--wait", "-o", again
+      "submit", try edit(source, to: folder, video, more: outputs), "--segment-duration", "1", "--wait", "-o", again
     ).run()
     try #require(made.status == 0, "\(made.errors)")
     for name in ["large.mp4", "small.mp4"] {
@@ -131,6 +131,6 @@ struct TargetQualityTests {
     let sizes = try Tool.ffprobe("-select_streams", "v", "-show_entries", "packet=size", film).compactMap {
       Int($0[0])
     }
-    #expect(sizes.count == 150 && sizes.reduce(0, +) * 8 < 6 * 300_000 + 300_000, "\(sizes.reduce(0, +))")
+    #expect(sizes.count == 75 && sizes.reduce(0, +) * 8 < 3 * 300_000 + 300_000, "\(sizes.reduce(0, +))")
   }
 }

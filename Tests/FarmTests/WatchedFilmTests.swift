@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct WatchedFilmTests {
   private static func source(_ files: Workspace) async throws {
     _ = try await Command.output(
-      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=30000/1001:d=21", "-f", "lavfi", "-i",
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=192x108:r=30000/1001:d=21", "-f", "lavfi", "-i",
       "sine=330:sample_rate=48000:duration=21", "-map", "0:v", "-map", "1:a", "-c:v", "libx264", "-preset", "ultrafast",
       "-g", "47", "-c:a", "aac", files.path("source.mp4"))
   }

@@ -116,6 +116,27 @@ struct ReadingTests {
 /// What is known of how long the work at hand takes.
 @Suite struct PacedWorkTests {
   @Test(arguments: StoreKind.allCases)
+  func `jobs that are to be planned are counted, unless they wait`(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      func unplanned(_ pool: String? = nil) async throws -> Int64 { try await store.counts(ofPool: pool).unplanned }
+      // Its media are known already, and those of the other are not.
+      try await store.submit(.sample("j1", tasks: []))
+      try await store.submit(.sample("j2", tasks: [.sample(.probe, 1)]))
+      try await store.submit(.sample("i1", purpose: .inspection, tasks: [.sample(.probe, 2)]))
+      #expect(try await unplanned() == 1)
+      #expect(try await unplanned("") == 1)
+      #expect(try await unplanned("night") == 0)
+      _ = try await store.pause(JobID("j1"), stopping: false)
+      #expect(try await unplanned() == 0)
+      _ = try await store.resume(JobID("j1"))
+      #expect(try await unplanned() == 1)
+      #expect(try await store.plan(JobID("j1"), build: "b1", tasks: [.sample(.video), .sample(.stitch)]))
+      #expect(try await unplanned() == 0)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
   func `the work of tasks that are ready or run is counted at the job's median pace`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let costs = [7, 2.5, 1, 1, 1, 0]

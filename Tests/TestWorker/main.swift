@@ -75,6 +75,29 @@ struct Gauge: VideoCompositing {
   }
 }
 
+/// Shows the brightness of a track. Each frame takes a time in which the processor is free for other programs.
+struct Patient: VideoCompositing {
+  struct Parameters: Decodable {
+    var track: String
+    var milliseconds: UInt32
+    /// Films with different ones have no task in common.
+    var number: Int?
+  }
+
+  static let name = "patient"
+  static let revision = 1
+
+  let parameters: Parameters
+
+  init(parameters: Parameters, size: PixelSize) { self.parameters = parameters }
+
+  func compose(_ request: VideoCompositionRequest, into picture: inout MutablePixelBuffer) throws {
+    usleep(parameters.milliseconds * 1000)
+    guard let source = try request.source(parameters.track) else { return }
+    picture.setEachSample(of: .luma) { x, y in source[.luma, x, y] }
+  }
+}
+
 /// Does to its task process what damaged media do to a decoder.
 struct Neighbour: VideoCompositing {
   struct Parameters: Decodable {
@@ -107,4 +130,4 @@ struct Neighbour: VideoCompositing {
   }
 }
 
-WorkerMain.run(compositors: [Faulty.self, MovingBorder.self, Gauge.self, Neighbour.self])
+WorkerMain.run(compositors: [Faulty.self, MovingBorder.self, Gauge.self, Patient.self, Neighbour.self])

@@ -29,6 +29,9 @@ package struct StoreCounts: Sendable, Hashable {
 
   /// The ready and running tasks of inspections, which are not counted in `tasks`.
   package var inspections: [TaskState: Int64] = [:]
+  /// The jobs whose tasks so far are done and that are to be planned: for that a worker has to be connected, because a
+  /// plan is for its build.
+  package var unplanned: Int64 = 0
 
   package init() {}
 }

@@ -82,7 +82,8 @@ extension PostgresJobStore {
       let settled = try connection.settled()
       let results = try connection.pipeline([
         (.beginSnapshot, []), (.jobCounts, pool), (.taskCounts, pool), (.oldestReady, pool), (.pacedWork, pool),
-        (.inspectionCounts, pool), (.oldestLost, pool), (.oldestHeldEvent, [settled]), (.commit, []),
+        (.inspectionCounts, pool), (.oldestLost, pool), (.oldestHeldEvent, [settled]), (.unplannedCount, pool),
+        (.commit, []),
       ])
       var counts = StoreCounts()
       _ = try results[1].map { (fields) throws(JobStoreError) in
@@ -101,6 +102,7 @@ extension PostgresJobStore {
       }
       if var fields = results[6].first { counts.oldestLost = try fields.optionalLong().map { .microseconds($0) } }
       if var fields = results[7].first { counts.oldestHeldEvent = try fields.optionalLong().map { .microseconds($0) } }
+      if var fields = results[8].first { counts.unplanned = try fields.long() }
       return counts
     }
   }
@@ -282,6 +284,13 @@ extension Statement {
     SELECT task.state, count(*) FROM sheaf.job JOIN sheaf.task ON task.job = job.number
     WHERE job.state IN ('probing', 'measuring', 'rendering') AND purpose = 'inspection'
       AND \(isOfPool) AND task.state IN ('ready', 'running') GROUP BY task.state
+    """)
+  fileprivate static let unplannedCount = Statement(
+    "unplanned-count",
+    """
+    SELECT count(*) FROM sheaf.job
+    WHERE state IN ('probing', 'measuring') AND purpose = 'render' AND probes_done = probes
+      AND measures_done = measures AND \(isWanted) AND \(isOfPool)
     """)
   fileprivate static let oldestHeldEvent = Statement(
     "oldest-held-event",

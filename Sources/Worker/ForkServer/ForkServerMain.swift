@@ -69,6 +69,7 @@ struct ForkServerMain {
           $0.build = build
         }
       })
+    try SampleTask.read()
     while true {
       let ready = try waitForInput([socket.descriptor, childWatch])
       if ready[1] { try reap() }
