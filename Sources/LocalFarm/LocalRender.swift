@@ -1,6 +1,6 @@
 package import Client
 package import CompositionModel
-import ContentStorage
+package import ContentStorage
 package import Digest
 import EditDocument
 package import FarmAPI
@@ -30,6 +30,11 @@ package struct LocalInspection: Sendable {
   /// of the answer. Throws with exit code 1 if the farm cannot be started or a file cannot be uploaded.
   package func run(_ configuration: LocalFarm.Configuration) async throws -> InspectionReply {
     try await LocalFarm.run(configuration) { try await ask($0, configuration.contents) }
+  }
+
+  /// The same on a farm that runs.
+  package func run(on farm: LocalFarm, _ contents: FileContentCache) async throws -> InspectionReply {
+    try await ask(farm, contents)
   }
 
   /// Has a farm make pictures too, if no file is gone meanwhile.

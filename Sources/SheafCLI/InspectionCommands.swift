@@ -12,7 +12,8 @@ struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check", abstract: "Report every problem of a document and its media at once.",
     discussion: """
-      A document without export.to is checked all the same.
+      A document without export.to is checked all the same. With --rows the films of all rows are checked; a problem or \
+      a warning that only some rows have names them.
 
       --json prints an object: problems, an array of pointer (the place, a JSON pointer), message, line and column, and \
       warnings, an array of messages: what can be rendered but is most likely not meant, and what is wrong with the \
@@ -31,57 +32,101 @@ struct CheckCommand: AsyncParsableCommand {
   var output: String?
 
   @OptionGroup var parameters: ParameterOptions
+  @OptionGroup var rows: RowOptions
   @OptionGroup var farm: LocalFarmOptions
   @OptionGroup var strict: StrictOption
   @OptionGroup var json: JSONOption
 
   func run() async throws {
     try await reporting {
-      let configuration = try farm.configuration()
-      // A film that goes to standard output has the container of the document's own.
-      let named = try OutputPath.value(output).flatMap { $0 == "-" ? nil : $0 }
-      var problems: [Problem]
-      var warnings: [Problem] = []
-      var losses: [LossReport] = []
-      var smart: SmartReport?
-      do {
-        let (edit, examined) = try EditFile.examined(edit, output: named, values: parameters.values)
-        let (assets, missing) = try await edit.assets(configuration.contents)
-        // The containers of several outputs are the document's.
-        let inspection = LocalInspection(
-          edit: edit, assets: assets, output: edit.document.hasOutputs ? "" : examined ?? "")
-        let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
-        problems = inspection.problems(reply, and: missing)
-        if let output = named ?? edit.outputPath {
-          problems += try await BlockingWork.run { edit.problems(ofOutputAt: output, assets) }
-        }
-        if let plan = reply.plan {
-          warnings += plan.damage.map { Problem(pointer: "", message: $0.text) } + plan.warnings
-          (losses, smart) = (plan.losses, plan.smart)
-        } else {
-          // Without a plan there are only those about the media.
-          for (asset, description) in reply.descriptions.sorted(by: { $0.key < $1.key }) {
-            warnings += description.warnings.map { Problem(pointer: "/assets/\(asset)", message: $0) }
-          }
-        }
-        (problems, warnings) = (edit.located(problems), edit.located(warnings))
-      } catch let failure as CommandFailure where !failure.problems.isEmpty {
-        problems = failure.problems
-      }
+      let report = try await report()
       if json.isOn {
-        try Console.printJSON(CheckReport(problems: problems, warnings: warnings, losses: losses, smart: smart))
+        try Console.printJSON(report)
       } else {
-        for warning in warnings { Console.printError(warning.text(in: edit, kind: "warning")) }
+        for warning in report.notes { Console.printError(warning.text(in: edit, kind: "warning")) }
       }
-      guard problems.isEmpty, warnings.isEmpty || !strict.isOn else {
-        for problem in problems { Console.printError(problem.text(in: edit)) }
+      guard report.problems.isEmpty, report.notes.isEmpty || !strict.isOn else {
+        for problem in report.problems { Console.printError(problem.text(in: edit)) }
         throw ExitCode(CommandFailure.Code.document.rawValue)
       }
       if !json.isOn {
         try Console.print("\(edit): no problems")
-        for line in SmartText.lines(smart) { try Console.print(line) }
+        for line in SmartText.lines(report.smart) { try Console.print(line) }
       }
     }
+  }
+
+  /// What is found of the document; of several rows in one report.
+  private func report() async throws -> CheckReport {
+    let configuration = try farm.configuration()
+    // A film that goes to standard output has the container of the document's own.
+    let named = try OutputPath.value(output).flatMap { $0 == "-" ? nil : $0 }
+    let values = try parameters.values
+    let documents: [CheckedDocument]
+    do {
+      if let films = try await rows.films(of: edit, values, output: named) {
+        var found: [CheckedDocument] = []
+        for film in films { found.append(try await CheckedDocument(edit, film.values, film.output, configuration)) }
+        documents = found
+      } else {
+        documents = [try await CheckedDocument(edit, values, named, configuration)]
+      }
+    } catch let failure as CommandFailure where !failure.problems.isEmpty {
+      return CheckReport(problems: failure.problems, warnings: [], losses: [])
+    }
+    let reports = try await Interruption.cancelling { [documents] in
+      try await LocalFarm.run(configuration) { farm in
+        var reports: [CheckReport] = []
+        for document in documents { reports.append(try await document.report(on: farm, configuration.contents)) }
+        return reports
+      }
+    }
+    if reports.count == 1 { return reports[0] }
+    var losses: [LossReport] = []
+    for loss in reports.flatMap(\.losses) where !losses.contains(loss) { losses.append(loss) }
+    return CheckReport(
+      problems: RowOptions.merged(reports.map(\.problems)), warnings: RowOptions.merged(reports.map(\.notes)),
+      losses: losses, smart: Set(reports.map(\.smart)).count == 1 ? reports[0].smart : nil)
+  }
+}
+
+/// A document with values of its parameters, whose media are known.
+private struct CheckedDocument: Sendable {
+  private let edit: EditFile
+  private let assets: [SubmittedAsset]
+  /// The problems of files that could not be read.
+  private let missing: [Problem]
+  private let output: String?
+  private let inspection: LocalInspection
+
+  /// - Parameter named: The film's path. Nil: the document's.
+  init(
+    _ path: String, _ values: [ParameterValue], _ named: String?, _ configuration: LocalFarm.Configuration
+  ) async throws {
+    let (edit, examined) = try EditFile.examined(path, output: named, values: values)
+    (assets, missing) = try await edit.assets(configuration.contents)
+    (self.edit, output) = (edit, named ?? edit.outputPath)
+    // The containers of several outputs are the document's.
+    inspection = LocalInspection(edit: edit, assets: assets, output: edit.document.hasOutputs ? "" : examined ?? "")
+  }
+
+  /// Also of a file that is gone meanwhile. Throws if the farm cannot answer.
+  func report(on farm: LocalFarm, _ contents: FileContentCache) async throws -> CheckReport {
+    let reply = try await inspection.run(on: farm, contents)
+    var problems = inspection.problems(reply, and: missing)
+    if let output { problems += try await BlockingWork.run { edit.problems(ofOutputAt: output, assets) } }
+    var warnings: [Problem] = []
+    if let plan = reply.plan {
+      warnings = plan.damage.map { Problem(pointer: "", message: $0.text) } + plan.warnings
+    } else {
+      // Without a plan there are only those about the media.
+      for (asset, description) in reply.descriptions.sorted(by: { $0.key < $1.key }) {
+        warnings += description.warnings.map { Problem(pointer: "/assets/\(asset)", message: $0) }
+      }
+    }
+    return CheckReport(
+      problems: edit.located(problems), warnings: edit.located(warnings), losses: reply.plan?.losses ?? [],
+      smart: reply.plan?.smart)
   }
 }
 

@@ -59,8 +59,7 @@ struct RowOptions: ParsableArguments {
       let table = try table(path)
       var films: [Film] = []
       var paths: [String: Int] = [:]
-      var problems: [Problem] = []
-      var rowsOf: [Problem: [Int]] = [:]
+      var problems: [[Problem]] = []
       for (index, row) in table.rows.enumerated() {
         let number = index + 1
         let own = zip(table.header, row).map { (name: $0, text: $1) }
@@ -68,18 +67,28 @@ struct RowOptions: ParsableArguments {
         let film = Film(row: number, values: all, output: nil, title: "\(edit), row \(number)")
         do throws(CommandFailure) {
           films.append(try placed(film, of: edit, output, &paths))
+          problems.append([])
         } catch {
           guard !error.problems.isEmpty else { throw error }
-          for problem in error.problems { rowsOf[problem, default: []].append(number) }
-          problems += error.problems.filter { rowsOf[$0] == [number] }
+          problems.append(error.problems)
         }
       }
-      guard problems.isEmpty else {
-        throw CommandFailure(
-          problems: problems.map { Self.problem($0, ofRows: rowsOf[$0] ?? [], of: table.rows.count) })
-      }
+      guard problems.allSatisfy(\.isEmpty) else { throw CommandFailure(problems: Self.merged(problems)) }
       return films
     }
+  }
+
+  /// The problems of all rows in one list, each once. One that only some rows have names them.
+  static func merged(_ problems: [[Problem]]) -> [Problem] {
+    if problems.count == 1 { return problems[0] }
+    var (rows, list): ([Problem: [Int]], [Problem]) = ([:], [])
+    for (index, own) in problems.enumerated() {
+      for problem in own where rows[problem]?.last != index + 1 {
+        if rows[problem] == nil { list.append(problem) }
+        rows[problem, default: []].append(index + 1)
+      }
+    }
+    return list.map { problem($0, ofRows: rows[$0] ?? [], of: problems.count) }
   }
 
   /// A problem of some rows. One of all of them is the document's.

@@ -102,7 +102,7 @@ struct CustomCompositorTests {
       #expect(
         result.errors.contains(
           "/tracks/0/clips/1/transition: the worker's program has no compositor 'diagonal-blinds'; it has 'faulty', "
-            + "'gauge', 'moving-border', 'neighbour'; use a worker program that has it"),
+            + "'gauge', 'moving-border', 'neighbour', 'patient'; use a worker program that has it"),
         "\(command): \(result.errors)")
     }
     #expect(!FileManager.default.fileExists(atPath: files.path("film.mp4")))

@@ -71,6 +71,44 @@ struct RowFilmTests {
     #expect(numbered.status == 0, "\(numbered.errors)")
   }
 
+  @Test func `the films of all rows are checked together, and what some have names them`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    for (name, size) in [("red", "32x24"), ("blue", "32x24"), ("large", "320x240")] {
+      _ = try Tool.ffmpeg(
+        "-f", "lavfi", "-i", "color=navy:size=\(size)", "-frames:v", "1", files.path("\(name).png"))
+    }
+    try Data("no picture".utf8).write(to: files.url.appending(path: "text.png"))
+    let card = try files.write(
+      Self.document("{{picture}}", "{{seconds}}", parameters: Self.parameters), to: "card.json")
+    func check(_ rows: String, _ options: String...) async throws -> Command.Result {
+      let table = try files.write("picture,seconds\n\(rows)\n", to: "rows.csv")
+      var command = Command.sheaf("check", card, "--rows", table, "--store", files.path("store"))
+      command.arguments += options
+      return try await command.run()
+    }
+    let good = try await check("red.png,3/10\nblue.png,0.7", "-o", files.path("{{row}}.mkv"))
+    #expect(good.status == 0 && good.output.hasSuffix("card.json: no problems\n"), "\(good)")
+    // All rows make the file that the document names.
+    let one = try await check("red.png,3/10\nblue.png,0.7")
+    #expect(one.status == 65 && one.errors.contains("rows 1 and 2 make the same file"), "\(one)")
+    // Only the media show what is wrong with the second and the third, and with the fourth nobody need be told.
+    let rows = "red.png,1\nnone.png,1\ntext.png,1\nblue.png,2"
+    let wrong = try await check(rows, "-o", files.path("{{row}}.mkv"))
+    #expect(wrong.status == 65 && wrong.output.isEmpty, "\(wrong)")
+    let lines = wrong.errors.split(separator: "\n").filter { $0.contains("row ") }
+    #expect(lines.count == 2 && lines.allSatisfy { $0.contains("card.json:1:") }, "\(wrong.errors)")
+    #expect(lines.contains { $0.contains("row 2: ") && $0.contains("none.png") }, "\(wrong.errors)")
+    #expect(lines.contains { $0.contains("row 3: ") && $0.contains("text.png") }, "\(wrong.errors)")
+    let json = try await check(rows, "-o", files.path("{{row}}.mkv"), "--json")
+    let report = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any]
+    let messages = (report?["problems"] as? [[String: Any]])?.compactMap { $0["message"] as? String } ?? []
+    #expect(json.status == 65 && messages.count == 2 && messages[0].hasPrefix("row 2: "), "\(json)")
+    // A problem of every row is the document's.
+    let all = try await check("none.png,1\nnone.png,2", "-o", files.path("{{row}}.mkv"))
+    #expect(all.status == 65 && !all.errors.contains("row"), "\(all)")
+  }
+
   @Test func `on a farm each row is a job, which the name of the file of rows selects`() async throws {
     let files = try Workspace()
     defer { files.remove() }

@@ -39,9 +39,20 @@ import Testing
     try ShellScript(script, in: folder, ["SHEAF_SEGMENT_DURATION": "1"])
   }
 
-  private func render(_ document: String = "edit.json", slots: Int = 3) async throws {
-    let result = try await run("sheaf render \(document) --workers \(slots)")
+  private func render(_ document: String) async throws {
+    let result = try await run("sheaf render \(document) --workers 3")
     try #require(result.status == 0, "\(result.errors)")
+  }
+
+  /// The film of `edit.json`, which is rendered once for all tests.
+  private func render() async throws {
+    _ = try folder.write(try await Self.film.value, "film.mkv")
+  }
+
+  private static let film = Task {
+    let tests = try VerifyTests()
+    try await tests.render("edit.json")
+    return try Data(contentsOf: tests.folder.url.appending(path: "film.mkv"))
   }
 
   /// What a verification leaves in the folder of the user's caches; none of it should be there.
@@ -65,7 +76,7 @@ import Testing
   // MARK: Films
 
   @Test func `a film of several tasks at once equals that of one, and nothing is left behind`() async throws {
-    try await render(slots: 3)
+    try await render()
     let result = try await run("sheaf verify film.mkv edit.json > statement.json")
     #expect(result.status == 0 && result.errors.contains("film.mkv: the same bytes"), "\(result.errors)")
     #expect(result.errors.contains("the statement is not signed"))
