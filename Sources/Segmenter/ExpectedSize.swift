@@ -45,14 +45,43 @@ extension RenderPlan {
   private static let stillShare = 0.03
   /// How far a guess is wrong at most that pieces of the same film have corrected.
   private static let correctedSpread = 2.0
+  /// How much more or less than its share a part of a file has at most.
+  private static let copiedSpread = 1.5
   /// How far an average bit rate is missed at most.
   private static let rateSpread = 1.1
 
-  /// The bytes of an output's pictures.
-  /// - Parameter pieces: For each segment the bytes of its piece, if it is known.
-  package func expectedSize(of video: StitchedVideo, pieces: [Int64?]) -> ExpectedSize {
+  /// The bytes of an output's pictures: of those that are encoded, and of those that are copied.
+  /// - Parameters:
+  ///   - pieces: For each segment the bytes of its piece, if it is known.
+  ///   - files: By digest, the bytes of a file and its duration in seconds.
+  package func expectedSizes(
+    of video: StitchedVideo, pieces: [Int64?], files: [String: (bytes: Int64, seconds: Double)]
+  ) -> [ExpectedSize] {
+    let frame = video.format.frameDuration.approximateSeconds
+    var (copied, encoded): (Double, [(segment: Segment, piece: Int64?)]) = (0, [])
+    for (segment, piece) in zip(segments, pieces) {
+      if piece == nil, segment.task.smart?.copy != nil,
+        let file = segment.task.sources.first.flatMap({ files[$0.digest] }),
+        file.seconds > 0
+      {
+        copied += Double(file.bytes) * Double(segment.frames.count) * frame / file.seconds
+      } else {
+        encoded.append((segment, piece))
+      }
+    }
+    var sizes: [ExpectedSize] = []
+    if !encoded.isEmpty || copied == 0 {
+      sizes.append(expectedSize(of: video, encoded.map(\.segment), pieces: encoded.map(\.piece)))
+    }
+    // Also the file's sound is counted.
+    if copied > 0 { sizes.append(ExpectedSize(copied, spread: Self.copiedSpread, .files)) }
+    return sizes
+  }
+
+  private func expectedSize(of video: StitchedVideo, _ segments: [Segment], pieces: [Int64?]) -> ExpectedSize {
     let pixels = Double(video.format.size.width * video.format.size.height)
-    let seconds = Double(frameCount) * video.format.frameDuration.approximateSeconds
+    let frames = segments.reduce(0) { $0 + $1.frames.count }
+    let seconds = Double(frames) * video.format.frameDuration.approximateSeconds
     let settings = video.encoder
     let guess = guess(for: video)
     let perPixel = guess.map { $0.likely * ExpectedBits.share(framePixels: pixels) / 8 } ?? 0
@@ -114,7 +143,7 @@ extension RenderPlan {
       guard let file = files[digest], file.seconds > 0 else { return nil }
       bytes += Double(file.bytes) * seconds / file.seconds
     }
-    return ExpectedSize(bytes, spread: 1.5, .files)
+    return ExpectedSize(bytes, spread: Self.copiedSpread, .files)
   }
 }
 

@@ -98,6 +98,39 @@ struct EstimateTests {
     #expect(found["time"] == nil && found["segments"] as? Int == 0)
   }
 
+  @Test func `what smart rendering copies has the share of its file, and the rest is a guess`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    // Far more bytes than a guess has for as many pixels.
+    try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=8", "-vf", "noise=alls=20:allf=t:all_seed=4,format=yuv420p",
+      "-c:v",
+      "libx264", "-preset", "veryfast", "-crf", "10", "-g", "25", files.path("source.mp4"))
+    func document(_ clips: String, _ smart: Bool) throws -> String {
+      try files.write(
+        """
+        { "sheaf": 1, "assets": { "a": "source.mp4" }, "tracks": [ { "clips": [ \(clips) ] } ],
+          "videoComposition": { "overlays": [ { "over": "3.2..3.8", "text": "Title", "size": 20 } ] },
+          "export": { "smart": \(smart), "video": { "preset": "veryfast" } } }
+        """, to: "edit.json")
+    }
+    for (clips, share) in [(#"{ "asset": "a" }"#, 0.8), (#"{ "asset": "a", "use": "0..6" }"#, 0.55)] {
+      let (edit, store) = (try document(clips, true), files.path("store-\(share)"))
+      let found = try await estimate(edit, files.path("film.mp4"), store)
+      let output = try #require((found["outputs"] as? [[String: Any]])?.first)
+      #expect(output["basis"] as? [String] == ["quality", "files"], "\(output)")
+      let (bytes, most) = (try #require(output["bytes"] as? Int), try #require(output["mostBytes"] as? Int))
+      let source = try #require(
+        try FileManager.default.attributesOfItem(atPath: files.path("source.mp4"))[.size] as? Int)
+      #expect(Double(bytes) > share * Double(source), "\(bytes) of \(source)")
+      let size = try await render(edit, files.path("film.mp4"), store)
+      #expect(size < most && Double(size) > 0.6 * Double(bytes), "\(size) bytes, expected \(output)")
+    }
+    let whole = try await estimate(
+      try document(#"{ "asset": "a" }"#, false), files.path("film.mp4"), files.path("other"))
+    #expect((whole["outputs"] as? [[String: Any]])?.first?["basis"] as? [String] == ["quality"])
+  }
+
   @Test func `a guess is printed as one, with its reason`() async throws {
     let files = try Workspace()
     defer { files.remove() }

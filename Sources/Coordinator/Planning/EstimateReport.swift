@@ -27,12 +27,12 @@ extension EstimateReport {
     let cached = plan.segments.indices.map { $0 < videos.count ? videos[$0].cached : nil }
     let pieces = cached.map { $0?.size }
     var outputs: [Output] = []
+    let files = Dictionary(
+      request.assets.compactMap { asset -> (String, (bytes: Int64, seconds: Double))? in
+        descriptions[asset.id].map { (asset.digest, (asset.size, $0.duration.approximateSeconds)) }
+      }
+    ) { first, _ in first }
     if let copy = plan.passthrough {
-      let files = Dictionary(
-        request.assets.compactMap { asset -> (String, (bytes: Int64, seconds: Double))? in
-          descriptions[asset.id].map { (asset.digest, (asset.size, $0.duration.approximateSeconds)) }
-        }
-      ) { first, _ in first }
       if let size = plan.expectedSize(of: copy, files: files) {
         outputs = [Output(nil, copy.container, [size], packets: 0)]
       }
@@ -44,7 +44,7 @@ extension EstimateReport {
         var sizes: [ExpectedSize] = []
         var packets = 0.0
         if let video = output.file.video {
-          sizes.append(plan.expectedSize(of: video, pieces: isAlone ? pieces : pieces.map { _ in nil }))
+          sizes += plan.expectedSizes(of: video, pieces: isAlone ? pieces : pieces.map { _ in nil }, files: files)
           packets += Double(plan.frameCount)
         }
         if let audio = output.file.audio {
