@@ -8,7 +8,7 @@ package struct CheckReport: Sendable, Hashable, Codable {
   /// The warnings as problems are written.
   package private(set) var notes: [Problem]
   package var losses: [LossReport]
-  /// Nil: the document has no smart rendering, or it has problems.
+  /// Nil: the document has no smart rendering, or it has problems, or the rows of a document differ in it.
   package var smart: SmartReport?
 
   package init(problems: [Problem], warnings: [Problem], losses: [LossReport], smart: SmartReport? = nil) {

@@ -1,7 +1,8 @@
 /// How many workers the work at hand needs, for whatever starts and stops workers: pure.
 ///
 /// The rule:
-/// - Without a task that is ready or runs, none is needed. A job that is to be planned counts as a task.
+/// - Without a task that is ready or runs, none is needed. Where no worker is connected, a job that
+///   is to be planned counts as a task.
 /// - Else so many slots are needed that the work would be done within `target`: the seconds of work, divided by
 ///   `target` and rounded up. A video task of a job of which enough segments were rendered counts with the job's median
 ///   time for their cost, a running one with what is left of it; every other task counts with `assumed`.
@@ -15,7 +16,7 @@ package struct WorkerDemand: Sendable, Hashable {
   /// The duration of a task of which nothing is known, in seconds.
   package static let assumed = 10.0
 
-  /// Tasks that a worker could have now.
+  /// Tasks that a worker could have now, and jobs that are not planned because there is no worker.
   package var ready: Int64 = 0
   package var running: Int64 = 0
   /// Those of both whose duration is measured.

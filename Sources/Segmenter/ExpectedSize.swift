@@ -53,27 +53,30 @@ extension RenderPlan {
   /// The bytes of an output's pictures: of those that are encoded, and of those that are copied.
   /// - Parameters:
   ///   - pieces: For each segment the bytes of its piece, if it is known.
-  ///   - files: By digest, the bytes of a file and its duration in seconds.
+  ///   - files: By digest, the bytes of a file's pictures and its duration in seconds.
   package func expectedSizes(
     of video: StitchedVideo, pieces: [Int64?], files: [String: (bytes: Int64, seconds: Double)]
   ) -> [ExpectedSize] {
     let frame = video.format.frameDuration.approximateSeconds
-    var (copied, encoded): (Double, [(segment: Segment, piece: Int64?)]) = (0, [])
+    var encoded: [(segment: Segment, piece: Int64?)] = []
+    // Of copies, which say nothing about what an encoder takes: of those that are made, and of those that are not.
+    var (known, copied) = (0.0, 0.0)
     for (segment, piece) in zip(segments, pieces) {
-      if piece == nil, segment.task.smart?.copy != nil,
-        let file = segment.task.sources.first.flatMap({ files[$0.digest] }),
-        file.seconds > 0
-      {
+      let isCopy = segment.task.smart?.copy != nil
+      let file = isCopy ? segment.task.sources.first.flatMap { files[$0.digest] } : nil
+      if isCopy, let piece {
+        known += Double(piece)
+      } else if let file, file.seconds > 0 {
         copied += Double(file.bytes) * Double(segment.frames.count) * frame / file.seconds
       } else {
         encoded.append((segment, piece))
       }
     }
     var sizes: [ExpectedSize] = []
-    if !encoded.isEmpty || copied == 0 {
+    if !encoded.isEmpty || copied + known == 0 {
       sizes.append(expectedSize(of: video, encoded.map(\.segment), pieces: encoded.map(\.piece)))
     }
-    // Also the file's sound is counted.
+    if known > 0 { sizes.append(ExpectedSize(known, spread: 1.01, .pieces)) }
     if copied > 0 { sizes.append(ExpectedSize(copied, spread: Self.copiedSpread, .files)) }
     return sizes
   }

@@ -18,7 +18,7 @@ struct CheckCommand: AsyncParsableCommand {
       --json prints an object: problems, an array of pointer (the place, a JSON pointer), message, line and column, and \
       warnings, an array of messages: what can be rendered but is most likely not meant, and what is wrong with the \
       media. notes has the warnings as problems are written; losses (what, where, track, why) are what of the media is \
-      not in the film; smart is what smart rendering would copy, as sheaf plan --json has it.
+      not in the film; smart is what smart rendering would copy, as sheaf plan --json has it, unless the rows differ in it.
       """)
 
   @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
@@ -62,24 +62,37 @@ struct CheckCommand: AsyncParsableCommand {
     // A film that goes to standard output has the container of the document's own.
     let named = try OutputPath.value(output).flatMap { $0 == "-" ? nil : $0 }
     let values = try parameters.values
-    let documents: [CheckedDocument]
+    let reports: [CheckReport]
     do {
-      if let films = try await rows.films(of: edit, values, output: named) {
-        var found: [CheckedDocument] = []
-        for film in films { found.append(try await CheckedDocument(edit, film.values, film.output, configuration)) }
-        documents = found
+      // Nil: nothing is known of a row but its problems.
+      var documents: [(document: CheckedDocument?, problems: [Problem])] = []
+      if let films = try await rows.films(of: edit, values, output: named, withProblems: true) {
+        for film in films {
+          let document =
+            film.problems.isEmpty
+            ? try await CheckedDocument(edit, film.values, film.output, configuration, isRow: true) : nil
+          documents.append((document, film.problems))
+        }
+        guard documents.contains(where: { $0.document != nil }) else {
+          let problems = RowOptions.merged(films.map(\.problems))
+          return CheckReport(problems: problems, warnings: [], losses: [])
+        }
       } else {
-        documents = [try await CheckedDocument(edit, values, named, configuration)]
+        documents = [(try await CheckedDocument(edit, values, named, configuration), [])]
+      }
+      reports = try await Interruption.cancelling { [documents] in
+        try await LocalFarm.run(configuration) { farm in
+          var reports: [CheckReport] = []
+          for (document, problems) in documents {
+            reports.append(
+              try await document?.report(on: farm, configuration.contents)
+                ?? CheckReport(problems: problems, warnings: [], losses: []))
+          }
+          return reports
+        }
       }
     } catch let failure as CommandFailure where !failure.problems.isEmpty {
       return CheckReport(problems: failure.problems, warnings: [], losses: [])
-    }
-    let reports = try await Interruption.cancelling { [documents] in
-      try await LocalFarm.run(configuration) { farm in
-        var reports: [CheckReport] = []
-        for document in documents { reports.append(try await document.report(on: farm, configuration.contents)) }
-        return reports
-      }
     }
     if reports.count == 1 { return reports[0] }
     var losses: [LossReport] = []
@@ -98,11 +111,16 @@ private struct CheckedDocument: Sendable {
   private let missing: [Problem]
   private let output: String?
   private let inspection: LocalInspection
+  private let isRow: Bool
 
-  /// - Parameter named: The film's path. Nil: the document's.
+  /// - Parameters:
+  ///   - named: The film's path. Nil: the document's.
+  ///   - isRow: Whether it is one of several, whose folders are made.
   init(
-    _ path: String, _ values: [ParameterValue], _ named: String?, _ configuration: LocalFarm.Configuration
+    _ path: String, _ values: [ParameterValue], _ named: String?, _ configuration: LocalFarm.Configuration,
+    isRow: Bool = false
   ) async throws {
+    self.isRow = isRow
     let (edit, examined) = try EditFile.examined(path, output: named, values: values)
     (assets, missing) = try await edit.assets(configuration.contents)
     (self.edit, output) = (edit, named ?? edit.outputPath)
@@ -114,7 +132,12 @@ private struct CheckedDocument: Sendable {
   func report(on farm: LocalFarm, _ contents: FileContentCache) async throws -> CheckReport {
     let reply = try await inspection.run(on: farm, contents)
     var problems = inspection.problems(reply, and: missing)
-    if let output { problems += try await BlockingWork.run { edit.problems(ofOutputAt: output, assets) } }
+    if let output {
+      problems += try await BlockingWork.run {
+        let isFolderMade = isRow && !Directories.isFolder(Directories.parent(of: output))
+        return isFolderMade ? edit.replaced(by: output, assets) : edit.problems(ofOutputAt: output, assets)
+      }
+    }
     var warnings: [Problem] = []
     if let plan = reply.plan {
       warnings = plan.damage.map { Problem(pointer: "", message: $0.text) } + plan.warnings

@@ -33,6 +33,8 @@ struct RowOptions: ParsableArguments {
     var path: String?
     /// For messages, such as `card.json, row 3`.
     var title: String
+    /// Why there is no such film; only of `films(…, withProblems: true)`.
+    var problems: [Problem] = []
 
     /// Makes the folder that its film is in: the films of many rows are sorted by what the rows say.
     func makeFolder() throws(CommandFailure) {
@@ -52,7 +54,10 @@ struct RowOptions: ParsableArguments {
   ///   - edit: The document's path.
   ///   - values: Those that every row has.
   ///   - output: The path of the films as it was given, with placeholders. Nil: the document's.
-  func films(of edit: String, _ values: [ParameterValue], output: String?) async throws -> [Film]? {
+  ///   - withProblems: Whether films that cannot be made are among them, in place of an error.
+  func films(
+    of edit: String, _ values: [ParameterValue], output: String?, withProblems: Bool = false
+  ) async throws -> [Film]? {
     guard let path = Setting.text(rows, "SHEAF_ROWS") else { return nil }
     guard edit != "-" else { throw ValidationError("with --rows the document is a file, and not standard input") }
     return try await BlockingWork.run { [self] in
@@ -64,13 +69,15 @@ struct RowOptions: ParsableArguments {
         let number = index + 1
         let own = zip(table.header, row).map { (name: $0, text: $1) }
         let all = values.filter { value in !own.contains { $0.name == value.name } } + own
-        let film = Film(row: number, values: all, output: nil, title: "\(edit), row \(number)")
+        var film = Film(row: number, values: all, output: nil, title: "\(edit), row \(number)")
         do throws(CommandFailure) {
-          films.append(try placed(film, of: edit, output, &paths))
+          films.append(try placed(film, of: edit, output, &paths, withProblems))
           problems.append([])
         } catch {
           guard !error.problems.isEmpty else { throw error }
-          problems.append(error.problems)
+          film.problems = error.problems
+          films.append(film)
+          problems.append(withProblems ? [] : error.problems)
         }
       }
       guard problems.allSatisfy(\.isEmpty) else { throw CommandFailure(problems: Self.merged(problems)) }
@@ -102,7 +109,7 @@ struct RowOptions: ParsableArguments {
 
   /// The film with its path, which no row before it has.
   private func placed(
-    _ film: Film, of edit: String, _ output: String?, _ paths: inout [String: Int]
+    _ film: Film, of edit: String, _ output: String?, _ paths: inout [String: Int], _ withProblems: Bool
   ) throws(CommandFailure) -> Film {
     var film = film
     if let output {
@@ -115,7 +122,7 @@ struct RowOptions: ParsableArguments {
       film.output = path
     }
     let document = try EditFile(edit, output: film.output, values: film.values)
-    guard document.document.problems.isEmpty else {
+    guard withProblems || document.document.problems.isEmpty else {
       throw CommandFailure(problems: document.located(document.document.problems))
     }
     guard let path = film.output ?? document.outputPath else { return film }

@@ -12,7 +12,7 @@ struct BackupTests {
     defer { files.remove() }
     let farm = try await Farm(workers: 1, slots: 1, worker: PatientFilm.worker)
     defer { farm.stop() }
-    let edit = try files.write(await PatientFilm.document(milliseconds: 60), to: "edit.json")
+    let edit = try files.write(await PatientFilm.document(milliseconds: 150), to: "edit.json")
     let submitted = try await farm.sheaf("submit", edit, "--segment-duration", "1").run()
     try #require(submitted.status == 0, "\(submitted.errors)")
     let job = submitted.output.trimmingCharacters(in: .whitespacesAndNewlines)

@@ -10,7 +10,7 @@ struct LostDatabaseTests {
     defer { files.remove() }
     let farm = try await Farm(workers: 2, slots: 1, worker: PatientFilm.worker)
     defer { farm.stop() }
-    let edit = try files.write(await PatientFilm.document(milliseconds: 40), to: "edit.json")
+    let edit = try files.write(await PatientFilm.document(milliseconds: 150), to: "edit.json")
     let submitting = farm.sheaf(
       "submit", edit, "--wait", "-o", files.path("film.mp4"), "--segment-duration", "1")
     async let submitted = submitting.run()
@@ -26,6 +26,8 @@ struct LostDatabaseTests {
       #expect(cut != ["0"])
       try await Task.sleep(for: .seconds(1))
     }
+    let left = try await farm.query("SELECT count(*) FROM sheaf.task WHERE kind = 'video' AND state <> 'done'")
+    #expect(left != ["0"], "the film was made before the last cut")
     let result = try await submitted
     #expect(result.status == 0, "\(result.errors)")
     #expect(FileManager.default.fileExists(atPath: files.path("film.mp4")))

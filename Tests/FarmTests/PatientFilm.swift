@@ -6,6 +6,9 @@ import TestPrograms
 struct PatientFilm {
   static let worker = "TestWorker"
 
+  /// Frames a second.
+  static let rate = 10
+
   /// Of media with sound, 11 s.
   /// - Parameters:
   ///   - milliseconds: How long a frame takes.
@@ -36,7 +39,7 @@ struct PatientFilm {
   ) -> String {
     """
     { "sheaf": 1, "assets": { \(assets) }, "tracks": [ \(tracks) ],
-      "videoComposition": { "renderSize": [128, 72], "frameRate": 10,
+      "videoComposition": { "renderSize": [128, 72], "frameRate": \(rate),
         "instructions": [ { "over": "0..\(seconds)", "layers": [ { "track": "A" } ],
           "compositor": { "name": "patient",
             "parameters": { "track": "A", "milliseconds": \(milliseconds), "number": \(number) } } } ] },

@@ -31,7 +31,7 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<10 {
         let edit = try files.write(
-          PatientFilm.drawing(seconds: 12, milliseconds: 25, number: number), to: "\(number).json")
+          PatientFilm.drawing(seconds: 12, milliseconds: 80, number: number), to: "\(number).json")
         let submit = farm.sheaf(
           "submit", edit, "--wait", "--segment-duration", "1", "-o", files.path("\(number).mp4"))
         group.addTask {
@@ -101,7 +101,7 @@ import Testing
     for round in 0..<2 {
       #expect(try await !desired(), "nothing is wanted before round \(round)")
       let edit = try files.write(
-        PatientFilm.drawing(seconds: 8, milliseconds: 25, number: 20 + round), to: "\(round).json")
+        PatientFilm.drawing(seconds: 8, milliseconds: 40, number: 20 + round), to: "\(round).json")
       let submitted = try await farm.sheaf("submit", edit, "--segment-duration", "1").run()
       try #require(submitted.status == 0, "\(submitted.errors)")
       let job = submitted.output.trimmingCharacters(in: .whitespacesAndNewlines)

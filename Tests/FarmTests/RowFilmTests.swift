@@ -87,7 +87,8 @@ struct RowFilmTests {
       command.arguments += options
       return try await command.run()
     }
-    let good = try await check("red.png,3/10\nblue.png,0.7", "-o", files.path("{{row}}.mkv"))
+    // The folder of the films would be made.
+    let good = try await check("red.png,3/10\nblue.png,0.7", "-o", files.path("films/{{row}}-{{picture}}.mkv"))
     #expect(good.status == 0 && good.output.hasSuffix("card.json: no problems\n"), "\(good)")
     // All rows make the file that the document names.
     let one = try await check("red.png,3/10\nblue.png,0.7")
@@ -104,6 +105,9 @@ struct RowFilmTests {
     let report = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any]
     let messages = (report?["problems"] as? [[String: Any]])?.compactMap { $0["message"] as? String } ?? []
     #expect(json.status == 65 && messages.count == 2 && messages[0].hasPrefix("row 2: "), "\(json)")
+    // The problems of a row's text do not hide those of another one's media.
+    let both = try await check("red.png,soon\nnone.png,1", "-o", files.path("{{row}}.mkv"))
+    #expect(both.errors.contains("row 1: ") && both.errors.contains("row 2: "), "\(both.errors)")
     // A problem of every row is the document's.
     let all = try await check("none.png,1\nnone.png,2", "-o", files.path("{{row}}.mkv"))
     #expect(all.status == 65 && !all.errors.contains("row"), "\(all)")

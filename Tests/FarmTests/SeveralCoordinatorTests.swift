@@ -12,7 +12,7 @@ import Testing
     defer { farm.stop() }
     let files = try Workspace()
     defer { files.remove() }
-    let edit = try files.write(await PatientFilm.document(milliseconds: 60), to: "edit.json")
+    let edit = try files.write(await PatientFilm.document(milliseconds: 150), to: "edit.json")
     let submit = farm.sheaf("submit", edit, "--wait", "--segment-duration", "1", "-o", files.path("film.mp4"))
     let submitting = Task { try await submit.run() }
     var job: String?

@@ -44,6 +44,13 @@ extension EstimateReport {
         var sizes: [ExpectedSize] = []
         var packets = 0.0
         if let video = output.file.video {
+          let files = Dictionary(
+            request.assets.compactMap { asset -> (String, (bytes: Int64, seconds: Double))? in
+              descriptions[asset.id].map {
+                (asset.digest, ($0.pictureBytes(of: asset.size), $0.duration.approximateSeconds))
+              }
+            }
+          ) { first, _ in first }
           sizes += plan.expectedSizes(of: video, pieces: isAlone ? pieces : pieces.map { _ in nil }, files: files)
           packets += Double(plan.frameCount)
         }
@@ -76,9 +83,20 @@ extension EstimateReport {
   }
 }
 
+extension AssetDescription {
+  /// The bytes of a file without those of its sound, about.
+  fileprivate func pictureBytes(of size: Int64) -> Int64 {
+    let sound = tracks.compactMap(\.audio).reduce(0.0) { sum, audio in
+      // Of a codec that loses nothing the bits of a sample are known, and it saves a part of them at most.
+      sum + (audio.bitDepth.map { Double(audio.sampleRate * audio.channels * $0) / 8 } ?? 16_000)
+    }
+    return max(size / 10, size - Int64(min(sound * duration.approximateSeconds, Double(size))))
+  }
+}
+
 extension EstimateReport.Output {
   fileprivate init(_ file: String?, _ container: Container, _ sizes: [ExpectedSize], packets: Double) {
-    let extra = sizes.contains { $0.basis == .files } ? 0 : EstimateReport.overhead(packets: packets)
+    let extra = sizes.allSatisfy { $0.basis == .files } ? 0 : EstimateReport.overhead(packets: packets)
     func sum(_ part: (ExpectedSize) -> Double) -> Int64 { Int64((sizes.reduce(0) { $0 + part($1) } + extra).rounded()) }
     var seen: Set<String> = []
     self.init(
