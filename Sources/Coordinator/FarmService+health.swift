@@ -81,8 +81,8 @@ extension WorkerDemand {
       if group.state == .running { running += count }
     }
     ready += counts.inspections[.ready] ?? 0
-    // Without a worker a job is not planned, and has no other task that would be counted. Where there are workers it is,
-    // unless it waits for one with another build.
+    // Without a worker a job is not planned, and has no other task that would be counted. Where there are workers it
+    // is, unless it waits for one with another build.
     if workers.isEmpty { ready += counts.unplanned }
     running += counts.inspections[.running] ?? 0
     measured = counts.pacedTasks
