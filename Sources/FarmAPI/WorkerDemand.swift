@@ -1,8 +1,8 @@
 /// How many workers the work at hand needs, for whatever starts and stops workers: pure.
 ///
 /// The rule:
-/// - Without a task that is ready or runs, none is needed. Where no worker is connected, a job that
-///   is to be planned counts as a task.
+/// - Without a task that is ready or runs, none is needed. Where no worker is connected, a job that is to
+///   be planned counts as a task.
 /// - Else so many slots are needed that the work would be done within `target`: the seconds of work, divided by
 ///   `target` and rounded up. A video task of a job of which enough segments were rendered counts with the job's median
 ///   time for their cost, a running one with what is left of it; every other task counts with `assumed`.

@@ -32,14 +32,9 @@ package struct LocalInspection: Sendable {
     try await LocalFarm.run(configuration) { try await ask($0, configuration.contents) }
   }
 
-  /// The same on a farm that runs.
-  package func run(on farm: LocalFarm, _ contents: FileContentCache) async throws -> InspectionReply {
-    try await ask(farm, contents)
-  }
-
-  /// Has a farm make pictures too, if no file is gone meanwhile.
+  /// The same on a farm that runs. It makes pictures too, if no file is gone meanwhile.
   /// - Parameter images: The request for them; nil: none are made.
-  func ask(
+  package func ask(
     _ farm: LocalFarm, _ contents: FileContentCache, images: ImageRequest? = nil
   ) async throws -> InspectionReply {
     do {

@@ -104,8 +104,7 @@ struct EstimateTests {
     // Far more bytes than a guess has for as many pixels, and sound that has as many.
     try Tool.ffmpeg(
       "-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=8", "-f", "lavfi", "-i", "sine=330:sample_rate=48000:duration=8",
-      "-c:a", "pcm_s16le", "-ac", "2", "-vf", "noise=alls=20:allf=t:all_seed=4,format=yuv420p",
-      "-c:v",
+      "-c:a", "pcm_s16le", "-ac", "2", "-vf", "noise=alls=20:allf=t:all_seed=4,format=yuv420p", "-c:v",
       "libx264", "-preset", "veryfast", "-crf", "10", "-g", "25", files.path("source.mov"))
     func document(_ clips: String, _ smart: Bool) throws -> String {
       try files.write(

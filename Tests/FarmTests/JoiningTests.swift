@@ -25,7 +25,7 @@ import Testing
     let number = made / 2 + 1
     let rendered = try await Command.sheaf(
       "render", files.path("edit-\(number).json"), "-o", files.path("own.mp4"), "--segment-duration", "1", "--store",
-      files.path("store"), "--worker-executable", Place.products.appendingPathComponent(PatientFilm.worker).path
+      files.path("store"), "--worker-executable", PatientFilm.executable
     ).run()
     try #require(rendered.status == 0, "\(rendered.errors)")
     #expect(

@@ -3,8 +3,10 @@ import TestPrograms
 
 /// A film that takes a while and little of the processor, for tests of what happens in the midst of a film: each of
 /// its ten frames a second waits in a compositor of `TestWorker`, which the workers have to be.
-struct PatientFilm {
+enum PatientFilm {
   static let worker = "TestWorker"
+  /// For `--worker-executable`.
+  static let executable = Place.products.appendingPathComponent(worker).path
 
   /// Frames a second.
   static let rate = 10

@@ -77,7 +77,7 @@ import Testing
         executable: Place.products.appendingPathComponent("sheaf").path,
         arguments: [
           "render", files.path("\(number).json"), "--segment-duration", "1", "-o", files.path("own.mp4"), "--store",
-          files.path("store"), "--worker-executable", Place.products.appendingPathComponent(PatientFilm.worker).path,
+          files.path("store"), "--worker-executable", PatientFilm.executable,
         ]
       ).run()
       try #require(rendered.status == 0, "\(rendered.errors)")

@@ -30,7 +30,7 @@ import Testing
       executable: Place.products.appendingPathComponent("sheaf").path,
       arguments: [
         "render", edit, "-o", files.path("own.mp4"), "--segment-duration", "1", "--store", files.path("store"),
-        "--worker-executable", Place.products.appendingPathComponent(PatientFilm.worker).path,
+        "--worker-executable", PatientFilm.executable,
       ]
     ).run()
     try #require(rendered.status == 0, "\(rendered.errors)")

@@ -33,7 +33,7 @@ struct SlowSegmentTests {
     try #require(fetch.status == 0, "\(fetch.errors)")
     let render = try await Command.sheaf(
       "render", edit, "-o", files.path("one.mp4"), "--segment-duration", "1", "--store", files.path("store"),
-      "--worker-executable", Place.products.appendingPathComponent(PatientFilm.worker).path
+      "--worker-executable", PatientFilm.executable
     ).run()
     try #require(render.status == 0, "\(render.errors)")
     let expected = try Data(contentsOf: URL(fileURLWithPath: files.path("one.mp4")))

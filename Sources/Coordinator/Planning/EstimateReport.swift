@@ -27,31 +27,27 @@ extension EstimateReport {
     let cached = plan.segments.indices.map { $0 < videos.count ? videos[$0].cached : nil }
     let pieces = cached.map { $0?.size }
     var outputs: [Output] = []
-    let files = Dictionary(
-      request.assets.compactMap { asset -> (String, (bytes: Int64, seconds: Double))? in
-        descriptions[asset.id].map { (asset.digest, (asset.size, $0.duration.approximateSeconds)) }
+    /// What the files have, by digest, and their seconds.
+    func files(_ bytes: (AssetDescription, Int64) -> Int64) -> [String: (bytes: Int64, seconds: Double)] {
+      let known = request.assets.compactMap { asset -> (String, (bytes: Int64, seconds: Double))? in
+        descriptions[asset.id].map { (asset.digest, (bytes($0, asset.size), $0.duration.approximateSeconds)) }
       }
-    ) { first, _ in first }
+      return Dictionary(known) { first, _ in first }
+    }
     if let copy = plan.passthrough {
-      if let size = plan.expectedSize(of: copy, files: files) {
+      if let size = plan.expectedSize(of: copy, files: files { $1 }) {
         outputs = [Output(nil, copy.container, [size], packets: 0)]
       }
     } else {
       // A package has the pieces of all renditions together.
       let isAlone = (plan.segments.first?.task.renditions.count ?? 0) <= 1
       let hasOneSound = (plan.audio?.mixes.reduce(0) { $0 + $1.encoders.count } ?? 0) <= 1
+      let pictures = files { $0.pictureBytes(of: $1) }
       outputs = plan.stitch.outputs.map { output in
         var sizes: [ExpectedSize] = []
         var packets = 0.0
         if let video = output.file.video {
-          let files = Dictionary(
-            request.assets.compactMap { asset -> (String, (bytes: Int64, seconds: Double))? in
-              descriptions[asset.id].map {
-                (asset.digest, ($0.pictureBytes(of: asset.size), $0.duration.approximateSeconds))
-              }
-            }
-          ) { first, _ in first }
-          sizes += plan.expectedSizes(of: video, pieces: isAlone ? pieces : pieces.map { _ in nil }, files: files)
+          sizes += plan.expectedSizes(of: video, pieces: isAlone ? pieces : pieces.map { _ in nil }, files: pictures)
           packets += Double(plan.frameCount)
         }
         if let audio = output.file.audio {
@@ -87,7 +83,7 @@ extension AssetDescription {
   /// The bytes of a file without those of its sound, about.
   fileprivate func pictureBytes(of size: Int64) -> Int64 {
     let sound = tracks.compactMap(\.audio).reduce(0.0) { sum, audio in
-      // Of a codec that loses nothing the bits of a sample are known, and it saves a part of them at most.
+      // A codec without loss states the bits of a sample, of which it may save some.
       sum + (audio.bitDepth.map { Double(audio.sampleRate * audio.channels * $0) / 8 } ?? 16_000)
     }
     return max(size / 10, size - Int64(min(sound * duration.approximateSeconds, Double(size))))

@@ -35,11 +35,7 @@ extension FarmState {
   }
 
   package func jobsToPlan(now: Duration) -> [JobID] {
-    active.sorted().filter { number in
-      let record = jobs[number]
-      return record.job.purpose == .render && record.job.state.precedesPlan && record.counts.isFinished
-        && mayGoOn(number, now: now)
-    }.map { jobs[$0].job.id }
+    active.sorted().filter { jobs[$0].isUnplanned && mayGoOn($0, now: now) }.map { jobs[$0].job.id }
   }
 
   package func inspections(olderThan age: Duration, now: Duration) -> [JobID] {

@@ -116,7 +116,7 @@ extension FarmState {
         counts.tasks[.init(kind: task.task.kind, state: state), default: 0] += 1
       }
       if waits { continue }
-      if record.job.state.precedesPlan, record.counts.isFinished { counts.unplanned += 1 }
+      if record.isUnplanned { counts.unplanned += 1 }
       for task in record.tasks {
         guard let work = pacedWork(of: task.task, medianPace: record.medianPace) else { continue }
         counts.pacedTasks += 1

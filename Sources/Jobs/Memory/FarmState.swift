@@ -62,6 +62,9 @@ package struct FarmState: Sendable {
 }
 
 struct JobRecord: Sendable {
+  /// Whether its tasks so far are done, and it has no plan.
+  var isUnplanned: Bool { job.purpose == .render && job.state.precedesPlan && counts.isFinished }
+
   var job: Job
   var submission: String?
   var submitted: Duration

@@ -298,6 +298,11 @@ extension Statement {
         cached_size, maker, place)
     """)
 
+  /// Whether a job's tasks so far are done, and it has no plan.
+  static let isUnplanned = """
+    (state IN ('probing', 'measuring') AND purpose = 'render' AND probes_done = probes AND measures_done = measures)
+    """
+
   /// The open jobs are found first, in the order of their index. Otherwise the planner, which has no statistics when
   /// many jobs have just ended, reads all jobs by their purpose, in the way of results.
   static let jobsToPlan = Statement(
@@ -308,8 +313,7 @@ extension Statement {
       FROM sheaf.job WHERE \(hasNotEnded) ORDER BY priority DESC, number
     )
     SELECT id FROM open
-    WHERE state IN ('probing', 'measuring') AND purpose = 'render' AND probes_done = probes
-      AND measures_done = measures AND goes_on
+    WHERE \(isUnplanned) AND goes_on
     ORDER BY number
     """)
 

@@ -287,11 +287,7 @@ extension Statement {
     """)
   fileprivate static let unplannedCount = Statement(
     "unplanned-count",
-    """
-    SELECT count(*) FROM sheaf.job
-    WHERE state IN ('probing', 'measuring') AND purpose = 'render' AND probes_done = probes
-      AND measures_done = measures AND \(isWanted) AND \(isOfPool)
-    """)
+    "SELECT count(*) FROM sheaf.job WHERE \(isUnplanned) AND \(isWanted) AND \(isOfPool)")
   fileprivate static let oldestHeldEvent = Statement(
     "oldest-held-event",
     "SELECT \(microseconds(since: "min(at)")) FROM sheaf.event WHERE xact >= $1 HAVING count(*) > 0")
