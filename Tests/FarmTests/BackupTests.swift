@@ -12,7 +12,8 @@ struct BackupTests {
     defer { files.remove() }
     let farm = try await Farm(workers: 1, slots: 1, worker: PatientFilm.worker)
     defer { farm.stop() }
-    let edit = try files.write(await PatientFilm.document(milliseconds: 150), to: "edit.json")
+    let film = try PatientFilm(gate: files.path("gate"), milliseconds: 400)
+    let edit = try files.write(await film.document(), to: "edit.json")
     let submitted = try await farm.sheaf("submit", edit, "--segment-duration", "1").run()
     try #require(submitted.status == 0, "\(submitted.errors)")
     let job = submitted.output.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -24,9 +25,10 @@ struct BackupTests {
 
     let fetched = try await farm.sheaf("fetch", job, "-o", files.path("film.mp4")).run()
     #expect(fetched.status != 0, "the job had ended before it was copied")
+    try film.open()
     try await farm.waitUntil(job: job) { $0.state == "done" }
-    let film = try await farm.sheaf("fetch", job, "-o", files.path("film.mp4")).run()
-    try #require(film.status == 0, "\(film.errors)")
+    let fetch = try await farm.sheaf("fetch", job, "-o", files.path("film.mp4")).run()
+    try #require(fetch.status == 0, "\(fetch.errors)")
 
     let restored = try await Farm(workers: 1, slots: 1, recorded: files.url, worker: PatientFilm.worker)
     defer { restored.stop() }

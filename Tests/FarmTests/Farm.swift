@@ -195,7 +195,7 @@ final class Farm: @unchecked Sendable {
   }
 
   func waitUntil(job: String, _ holds: (Job) async throws -> Bool) async throws {
-    try await eventually("job \(job)", seconds: 180) {
+    try await eventually("job \(job)") {
       let found = try await self.status(of: job, as: Job.self)
       if found.state == "failed" { throw Command.Failure(description: "job \(job) failed: \(found)") }
       return try await holds(found)
@@ -241,7 +241,7 @@ final class Farm: @unchecked Sendable {
   }
 
   /// Waits until the farm is in some state. If it never is, the error has the logs.
-  func eventually(_ what: String, seconds: Double = 60, _ holds: () async throws -> Bool) async throws {
+  func eventually(_ what: String, seconds: Double = 300, _ holds: () async throws -> Bool) async throws {
     do {
       try await FarmTests.eventually(what, seconds: seconds, holds)
     } catch {
@@ -307,7 +307,7 @@ final class Farm: @unchecked Sendable {
 }
 
 /// Looks every 50 ms whether something holds. Throws if it does not within the time.
-func eventually(_ what: String, seconds: Double = 60, _ holds: () async throws -> Bool) async throws {
+func eventually(_ what: String, seconds: Double = 300, _ holds: () async throws -> Bool) async throws {
   let limit = Date(timeIntervalSinceNow: seconds)
   while true {
     if try await holds() { return }

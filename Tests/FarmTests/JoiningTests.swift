@@ -4,32 +4,33 @@ import Testing
 
 /// Farms with an authority of their own, as people use them with programs.
 @Suite(.timeLimit(.minutes(10))) struct JoiningTests {
-  @Test func `workers join, renew in the midst of films, and the films are those of one machine`() async throws {
+  @Test func `workers join, renew in the midst of a film, and the film is that of one machine`() async throws {
     // Three renewals of each worker, of which none ends a task.
     let farm = try await Farm(workers: 2, slots: 1, ownAuthority: "10s", worker: PatientFilm.worker)
     defer { farm.stop() }
     let files = try Workspace()
     defer { files.remove() }
-    var made = 0
-    while try (0..<2).contains(where: { try farm.lines(of: "certificate renewed", byWorker: $0) < 3 }) {
-      made += 1
-      // Each is another film, so that it is rendered and does not come from the cache.
-      let edit = try files.write(
-        try await PatientFilm.document(milliseconds: 60, number: made), to: "edit-\(made).json")
-      let submitted = try await farm.sheaf(
-        "submit", edit, "--wait", "--segment-duration", "1", "-o", files.path("film-\(made).mp4")
-      ).run()
-      let logs = try farm.logs()
-      try #require(submitted.status == 0 && made < 60, "\(submitted.errors)\n\(logs)")
+    let film = try PatientFilm(gate: files.path("gate"))
+    let edit = try files.write(try await film.document(), to: "edit.json")
+    let submit = farm.sheaf("submit", edit, "--wait", "--segment-duration", "1", "-o", files.path("film.mp4"))
+    let submitting = Task { try await submit.run() }
+    for renewals in 1...3 {
+      try await farm.eventually("the workers renew") {
+        try (0..<2).allSatisfy { try farm.lines(of: "certificate renewed", byWorker: $0) >= renewals }
+      }
+      try film.open(seconds: renewals * 3)
     }
-    let number = made / 2 + 1
+    try film.open()
+    let submitted = try await submitting.value
+    let waited = try farm.logs()
+    try #require(submitted.status == 0, "\(submitted.errors)\n\(waited)")
     let rendered = try await Command.sheaf(
-      "render", files.path("edit-\(number).json"), "-o", files.path("own.mp4"), "--segment-duration", "1", "--store",
+      "render", edit, "-o", files.path("own.mp4"), "--segment-duration", "1", "--store",
       files.path("store"), "--worker-executable", PatientFilm.executable
     ).run()
     try #require(rendered.status == 0, "\(rendered.errors)")
     #expect(
-      try Data(contentsOf: URL(fileURLWithPath: files.path("film-\(number).mp4")))
+      try Data(contentsOf: URL(fileURLWithPath: files.path("film.mp4")))
         == Data(contentsOf: URL(fileURLWithPath: files.path("own.mp4"))))
     let logs = try farm.logs()
     // A grant may be on its way over a connection that is made anew. No task that a worker had is among these.

@@ -10,7 +10,8 @@ struct LostDatabaseTests {
     defer { files.remove() }
     let farm = try await Farm(workers: 2, slots: 1, worker: PatientFilm.worker)
     defer { farm.stop() }
-    let edit = try files.write(await PatientFilm.document(milliseconds: 150), to: "edit.json")
+    let film = try PatientFilm(gate: files.path("gate"))
+    let edit = try files.write(await film.document(), to: "edit.json")
     let submitting = farm.sheaf(
       "submit", edit, "--wait", "-o", files.path("film.mp4"), "--segment-duration", "1")
     async let submitted = submitting.run()
@@ -28,6 +29,7 @@ struct LostDatabaseTests {
     }
     let left = try await farm.query("SELECT count(*) FROM sheaf.task WHERE kind = 'video' AND state <> 'done'")
     #expect(left != ["0"], "the film was made before the last cut")
+    try film.open()
     let result = try await submitted
     #expect(result.status == 0, "\(result.errors)")
     #expect(FileManager.default.fileExists(atPath: files.path("film.mp4")))

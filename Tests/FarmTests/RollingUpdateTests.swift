@@ -21,17 +21,20 @@ import Testing
 
   @Test func `all coordinators and workers are updated amid ten jobs, and no task is begun twice`() async throws {
     // As at an update whose tasks may end first.
-    let patient = ["SHEAF_DRAIN_SECONDS": "300"]
+    let drains = ["SHEAF_DRAIN_SECONDS": "300"]
     let farm = try await Farm(
-      coordinators: 2, workers: 3, slots: 1, environments: Array(repeating: patient, count: 3),
+      coordinators: 2, workers: 3, slots: 1, environments: Array(repeating: drains, count: 3),
       worker: PatientFilm.worker)
     defer { farm.stop() }
     let files = try Workspace()
     defer { files.remove() }
+    // Tasks end while the gate is closed, but no job does soon.
+    let film = try PatientFilm(gate: files.path("gate"), milliseconds: 500)
+    try film.open(seconds: 2)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<10 {
         let edit = try files.write(
-          PatientFilm.drawing(seconds: 12, milliseconds: 80, number: number), to: "\(number).json")
+          film.drawing(seconds: 12, number: number), to: "\(number).json")
         let submit = farm.sheaf(
           "submit", edit, "--wait", "--segment-duration", "1", "-o", files.path("\(number).mp4"))
         group.addTask {
@@ -53,10 +56,11 @@ import Testing
       }
       for worker in 0..<3 {
         #expect(farm.drainWorker(worker) == 0)
-        try farm.startWorker(environment: patient)
+        try farm.startWorker(environment: drains)
       }
       let left = try await farm.query("SELECT id FROM sheaf.job WHERE state <> 'done'")
       #expect(!left.isEmpty, "the jobs were done before the update was")
+      try film.open()
       try await group.waitForAll()
     }
     let jobs = try await farm.query("SELECT id FROM sheaf.job")
@@ -92,6 +96,8 @@ import Testing
     defer { farm.stop() }
     let files = try Workspace()
     defer { files.remove() }
+    let film = try PatientFilm(gate: files.path("gate"))
+    try film.open()
     func desired() async throws -> Bool {
       let reply = try await farm.shell(
         #"curl -sS -H "Authorization: Bearer $SHEAF_TOKEN" "http://$SHEAF_HTTP/v1/workers/desired""#,
@@ -101,13 +107,13 @@ import Testing
     for round in 0..<2 {
       #expect(try await !desired(), "nothing is wanted before round \(round)")
       let edit = try files.write(
-        PatientFilm.drawing(seconds: 8, milliseconds: 40, number: 20 + round), to: "\(round).json")
+        film.drawing(seconds: 8, number: 20 + round), to: "\(round).json")
       let submitted = try await farm.sheaf("submit", edit, "--segment-duration", "1").run()
       try #require(submitted.status == 0, "\(submitted.errors)")
       let job = submitted.output.trimmingCharacters(in: .whitespacesAndNewlines)
       try await farm.eventually("workers are wanted") { try await desired() }
       for _ in 0..<2 { try farm.startWorker(environment: ["SHEAF_EXIT_WHEN_IDLE": "2"]) }
-      try await farm.eventually("the film is done", seconds: 180) {
+      try await farm.eventually("the film is done") {
         try await farm.status(of: job, as: Status.self).state == "done"
       }
       try await farm.eventually("no worker is wanted") { try await !desired() }

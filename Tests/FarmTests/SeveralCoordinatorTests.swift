@@ -12,7 +12,8 @@ import Testing
     defer { farm.stop() }
     let files = try Workspace()
     defer { files.remove() }
-    let edit = try files.write(await PatientFilm.document(milliseconds: 150), to: "edit.json")
+    let film = try PatientFilm(gate: files.path("gate"), milliseconds: 300)
+    let edit = try files.write(await film.document(), to: "edit.json")
     let submit = farm.sheaf("submit", edit, "--wait", "--segment-duration", "1", "-o", files.path("film.mp4"))
     let submitting = Task { try await submit.run() }
     var job: String?
@@ -23,6 +24,7 @@ import Testing
     let name = try #require(job)
     try await farm.waitUntil(job: name) { $0.tasks.contains { $0.state == "done" && $0.kind == "video" } }
     farm.endCoordinator(0, with: signal)
+    try film.open()
     let submitted = try await submitting.value
     let logs = try farm.logs()
     try #require(submitted.status == 0, "\(submitted.errors)\n\(logs)")

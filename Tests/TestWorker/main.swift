@@ -75,11 +75,14 @@ struct Gauge: VideoCompositing {
   }
 }
 
-/// Shows the brightness of a track. Each frame takes a time in which the processor is free for other programs.
+/// Shows the brightness of a track. Each frame waits until a gate is open, which takes nothing of the processor.
 struct Patient: VideoCompositing {
   struct Parameters: Decodable {
     var track: String
-    var milliseconds: UInt32
+    /// A file. Frames of the seconds before its size in bytes do not wait.
+    var gate: String
+    /// The longest that a frame waits.
+    var milliseconds: Int
     /// Films with different ones have no task in common.
     var number: Int?
   }
@@ -92,9 +95,18 @@ struct Patient: VideoCompositing {
   init(parameters: Parameters, size: PixelSize) { self.parameters = parameters }
 
   func compose(_ request: VideoCompositionRequest, into picture: inout MutablePixelBuffer) throws {
-    usleep(parameters.milliseconds * 1000)
+    let seconds = request.compositionTime?.approximateSeconds ?? 0
+    let limit = ContinuousClock.now + .milliseconds(parameters.milliseconds)
+    while try !isOpen(at: seconds), ContinuousClock.now < limit { usleep(20_000) }
     guard let source = try request.source(parameters.track) else { return }
     picture.setEachSample(of: .luma) { x, y in source[.luma, x, y] }
+  }
+
+  /// A task process may not open the file, but it may ask for its size.
+  private func isOpen(at seconds: Double) throws -> Bool {
+    var status = stat()
+    guard stat(parameters.gate, &status) == 0 else { throw CompositorError("no gate: errno \(errno)") }
+    return seconds < Double(status.st_size)
   }
 }
 
