@@ -18,8 +18,7 @@ package struct EditFile: Sendable {
   package let path: String
   /// With the values that its parameters were given.
   package let bytes: [UInt8]
-  /// As it is written.
-  private let text: [UInt8]
+  private let text: DocumentText
   /// The documents of other files that are assets of this one.
   private let nested: [NestedText.Part]
   package let document: ExaminedDocument
@@ -36,8 +35,9 @@ package struct EditFile: Sendable {
     self.path = path
     if let refusal = AssetFile.refusal(ofURL: path, "a document is a file") { throw CommandFailure(.document, refusal) }
     let limit = Submission.longestDocument
+    let read: [UInt8]
     do throws(SystemError) {
-      text = try OpenFile.contents(of: path == Self.standardInput ? "/dev/stdin" : path, limit: limit)
+      read = try OpenFile.contents(of: path == Self.standardInput ? "/dev/stdin" : path, limit: limit)
       folder = try Directories.resolve(path == Self.standardInput ? "." : Directories.parent(of: path))
     } catch {
       guard error.code != .fileTooLarge else {
@@ -55,16 +55,24 @@ package struct EditFile: Sendable {
       throw CommandFailure(.document, "the path of the document's folder, \(folder), is not UTF-8; rename the folder")
     }
     do throws(DocumentError) {
-      let whole = try Self.nested(Self.json(text, of: path), path: path, folder: folder)
+      text = try DocumentText(read, of: path)
+    } catch {
+      throw Self.failure(error.problems, path, read)
+    }
+    do throws(DocumentError) {
+      let whole = try Self.nested(text.json, path: path, folder: folder)
       nested = whole.parts
       bytes = try Template.setting(values, in: whole.bytes)
       document = try Document.examine(bytes, output: output)
     } catch {
-      if let kind = MediaSignature.kind(of: text) {
-        throw CommandFailure(.document, MediaSignature.refusal(path, kind))
-      }
-      throw CommandFailure(problems: DocumentPlaces(text).located(error.problems))
+      throw Self.failure(text.places.located(error.problems), path, read)
     }
+  }
+
+  /// Why a text is no document: the kind of file that it is, if that is known to be another one.
+  private static func failure(_ problems: [Problem], _ path: String, _ text: [UInt8]) -> CommandFailure {
+    MediaSignature.kind(of: text).map { CommandFailure(.document, MediaSignature.refusal(path, $0)) }
+      ?? CommandFailure(problems: problems)
   }
 
   /// A document that is not a file. Its problems are kept in `document`. Throws with exit code 65 if it is too long, or
@@ -78,20 +86,16 @@ package struct EditFile: Sendable {
         .document, "the document \(name) is too long; it must have at most \(Submission.longestDocument) bytes")
     }
     path = name
-    text = bytes
     self.folder = folder
     do {
+      // Its name is that of a file in which it may be written in another language.
+      text = try DocumentText(bytes, of: Self.standardInput)
       let whole = try Self.nested(bytes, path: name, folder: folder)
       (self.bytes, nested) = (whole.bytes, whole.parts)
       document = try Document.examine(whole.bytes, output: output)
     } catch {
       throw CommandFailure(problems: error.problems)
     }
-  }
-
-  /// The text of a file as JSON: without comments, if it is named as one that has some.
-  private static func json(_ text: [UInt8], of path: String) -> [UInt8] {
-    path.lowercased().hasSuffix(".jsonc") ? JSONComments.blanked(text) : text
   }
 
   /// A document's text with those of the documents that are its assets.
@@ -112,7 +116,11 @@ package struct EditFile: Sendable {
             : "the document \(path) cannot be read: \(error)")
       }
       if let kind = MediaSignature.kind(of: text) { throw NestedText.Unreadable(MediaSignature.refusal(path, kind)) }
-      return NestedText.File(identity: identity, text: json(text, of: path))
+      do throws(DocumentError) {
+        return NestedText.File(identity: identity, text: try DocumentText(text, of: path).json, written: text)
+      } catch {
+        throw NestedText.Unreadable(error.problems[0].place(in: path) + ": " + error.problems[0].message)
+      }
     }
   }
 
@@ -145,10 +153,11 @@ package struct EditFile: Sendable {
     try EditFile(bytes, name: path, folder: folder)
   }
 
-  /// Whether a path is that of a document, or of standard input, and not of a media file: the first character that is
-  /// no space is that of a JSON object. A file that cannot be opened is reported when it is opened as a media file.
+  /// Whether a path is that of a document, or of standard input, and not of a media file: its name is that of YAML, or
+  /// the first character that is no space is that of a JSON object. A file that cannot be opened is reported when it is
+  /// opened as a media file.
   package static func isDocument(_ path: String) throws(CommandFailure) -> Bool {
-    if path == standardInput { return true }
+    if path == standardInput || DocumentText.isYAML(path) { return true }
     let head: [UInt8]
     do throws(SystemError) {
       let file = try OpenFile.open(path, O_RDONLY | O_NONBLOCK)
@@ -173,7 +182,7 @@ package struct EditFile: Sendable {
   }
 
   /// The document as it is written.
-  package var written: Content { Content(digest: SHA256Digest.of(text), size: Int64(text.count)) }
+  package var written: Content { Content(digest: SHA256Digest.of(text.written), size: Int64(text.written.count)) }
 
   /// The files of the documents that are assets of this one, each once, with their paths as this one names them. Throws
   /// with exit code 65 if one has changed since it was read. Blocks.
@@ -181,7 +190,7 @@ package struct EditFile: Sendable {
     var files: [(path: String, content: Content)] = []
     for part in nested where !files.contains(where: { $0.path == part.path }) {
       let bytes = try? OpenFile.contents(of: resolve(part.path), limit: Submission.longestDocument)
-      guard let bytes, Self.json(bytes, of: part.path) == part.text else {
+      guard let bytes, bytes == part.written else {
         throw CommandFailure(.document, "the document \(part.path) has changed since the command began; run it again")
       }
       files.append((part.path, Content(digest: SHA256Digest.of(bytes), size: Int64(bytes.count))))
@@ -210,7 +219,7 @@ package struct EditFile: Sendable {
   /// Problems of the document with their places in its text. The message of one in a document of another file has its
   /// place in that one.
   package func located(_ problems: [Problem]) -> [Problem] {
-    DocumentPlaces(text).located(problems.map(locatedInFile))
+    text.places.located(problems.map(locatedInFile))
   }
 
   private func locatedInFile(_ problem: Problem) -> Problem {
@@ -218,7 +227,9 @@ package struct EditFile: Sendable {
     var inner = problem
     inner.pointer = String(problem.pointer.dropFirst(part.pointer.count))
     var located = problem
-    located.message = DocumentPlaces(part.text).located([inner])[0].place(in: part.path) + ": " + problem.message
+    // It was read before.
+    guard let places = try? DocumentText(part.written, of: part.path).places else { return problem }
+    located.message = places.located([inner])[0].place(in: part.path) + ": " + problem.message
     return located
   }
 

@@ -15,7 +15,19 @@ package struct DocumentPlaces: Sendable {
     let read = try? JSONReader.read(bytes)  // What is not JSON is reported by who reads the document.
     root = read?.value
     duplicates = Dictionary((read?.duplicates ?? []).map { ($0.pointer.text, $0.offset) }) { first, _ in first }
-    lines = [0] + bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }.map { $0 + 1 }
+    lines = Self.lines(bytes)
+  }
+
+  /// - Parameter root: The value of a text of another language. Its offsets are those of the text.
+  package init(_ bytes: [UInt8], _ root: JSONValue) {
+    self.bytes = bytes
+    self.root = root
+    duplicates = [:]
+    lines = Self.lines(bytes)
+  }
+
+  private static func lines(_ bytes: [UInt8]) -> [Int] {
+    [0] + bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }.map { $0 + 1 }
   }
 
   /// The problems with their lines and columns: those of the value at the pointer or, if that is not there, of the

@@ -19,8 +19,8 @@ package struct JSONSyntaxError: Error {
 /// size and depth. If a key occurs twice in an object, its first value is kept and the second is reported in
 /// `duplicates`.
 package struct JSONReader {
-  static let greatestByteCount = 4 << 20
-  static let greatestDepth = 64
+  package static let greatestByteCount = 4 << 20
+  package static let greatestDepth = 64
 
   /// A key that occurs a second time, and where that is in bytes.
   package typealias Duplicate = (pointer: JSONPointer, offset: Int)

@@ -8,8 +8,8 @@ package struct NestedText: Sendable {
     package var pointer: String
     /// As a person would name it: relative to the folder of the document around all, or absolute.
     package var path: String
-    /// Of the file.
-    package var text: [UInt8]
+    /// As it is in the file.
+    package var written: [UInt8]
   }
 
   /// Why a file cannot be read as a document.
@@ -23,9 +23,15 @@ package struct NestedText: Sendable {
   package struct File {
     /// What tells one file from another, such as its absolute path.
     package var identity: String
+    /// As it is in the file.
+    package var written: [UInt8]
+    /// As JSON.
     package var text: [UInt8]
 
-    package init(identity: String, text: [UInt8]) { (self.identity, self.text) = (identity, text) }
+    /// - Parameter written: Nil: as JSON.
+    package init(identity: String, text: [UInt8], written: [UInt8]? = nil) {
+      (self.identity, self.text, self.written) = (identity, text, written ?? text)
+    }
   }
 
   package private(set) var bytes: [UInt8]
@@ -84,7 +90,7 @@ package struct NestedText: Sendable {
           throw Unreadable("\(path):\(error.line):\(error.column): not JSON: \(error.message)")
         }
         let own = folderPart(of: written.text)
-        parts.append(Part(pointer: pointer, path: path, text: file.text))
+        parts.append(Part(pointer: pointer, path: path, written: file.written))
         let inner = filled(
           file.text, at: pointer, folder: joined(folder, own), around: around + [file.identity], left: &left,
           problems: &problems, read)
