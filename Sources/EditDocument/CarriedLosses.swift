@@ -26,7 +26,8 @@ extension Lowering {
   /// - Parameter named: By asset, the tracks that the document names.
   mutating func loseFailures(_ clips: [Clip], named: [AssetID: Set<Int>]) {
     for clip in clips.firstOfEachAsset {
-      for failure in assets[clip.asset]?.failures ?? [] where named[clip.asset]?.contains(failure.index) != true {
+      for failure in assets[clip.asset]?.failures ?? []
+      where failure.index < TrackDescription.mostStreams && named[clip.asset]?.contains(failure.index) != true {
         lose(
           .track, failure.index, clip.asset,
           "track \(failure.index) (\(failure.type), \(failure.codec)) is left out: \(failure.message)")

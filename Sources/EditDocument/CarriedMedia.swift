@@ -87,8 +87,9 @@ extension Lowering {
     case .video: types.contains(.video)
     // Sound that the document leaves out is left out in every language.
     case .audio: types.contains(.audio) && hasSound
+    // Closed captions between pictures are copied with these.
+    case .subtitle: track.pictureTrack == nil || !types.contains(.video)
     // The container's own ways of storing timecode and chapters.
-    case .subtitle: true
     case .metadata: !track.isTimecode && !track.isChapterList
     }
   }

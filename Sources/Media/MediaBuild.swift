@@ -3,7 +3,7 @@ internal import CMedia
 /// The part of this build's identity that decides how media is read and written.
 package enum MediaBuild {
   /// Incremented with each change that gives other bytes for the same request and that no library's version shows.
-  private static let revision = 23
+  private static let revision = 24
 
   /// Limits libav* to the instruction sets of the processor's level (`ProcessorLevel`), from now on and in every
   /// thread.

@@ -8,7 +8,8 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   public var container: String
   /// The end of the last track on the asset's timeline. A still image has no duration of its own: `.zero`.
   public var duration: MediaTime
-  /// In the file's order. Attached pictures (cover art) are not tracks of the asset and are left out.
+  /// In the file's order, then the closed captions that lie between pictures. Attached pictures (cover art) are not
+  /// tracks of the asset and are left out.
   public var tracks: [TrackDescription]
   /// Metadata by format key, such as `title`.
   public var metadata: [String: String]
@@ -86,7 +87,8 @@ public enum MediaType: String, Sendable, Hashable, Codable, CaseIterable {
 /// One track of a file, on the asset's timeline: time zero is the movie's own zero if the container has edit lists,
 /// else, and in movies of sound alone without them, the earliest presentation time of any track.
 public struct TrackDescription: Sendable, Hashable, Codable {
-  /// The stream's index in the file.
+  /// The stream's index in the file. Of a track with `pictureTrack`, the index of that track and 1000, more than any
+  /// stream has.
   @Ranged<IndexRange> public var index: Int
   public var type: MediaType
   /// libavcodec's name of the codec, such as `h264`.
@@ -96,6 +98,7 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   /// The language as the file states it, such as `eng`. Nil if it states none.
   public var language: String?
   /// Whether the file marks the track as one to be played. Files of formats without such a mark enable every track.
+  /// False for a track with `pictureTrack`, so that a text track of the file's own is used before it.
   public var isEnabled: Bool
   /// Seconds a tick of the stored timestamps: `1/timescale` or such as `1001/30000`.
   public var timebase: MediaTime
@@ -136,6 +139,9 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var packetCount: Int?
   /// Set for text tracks whose captions are text; nil if they are pictures.
   public var captions: CaptionsFormat?
+  /// For closed captions that lie between the pictures of a video track, the index of that track. Such a track is no
+  /// stream of the file: it has no packets, and where the pictures are copied it is copied with them. Nil for others.
+  public var pictureTrack: Int?
 
   public init(
     index: Int, type: MediaType, codec: String, profile: String? = nil, language: String? = nil,
@@ -157,6 +163,12 @@ public struct TrackDescription: Sendable, Hashable, Codable {
     self.video = video
     self.audio = audio
   }
+
+  /// The most streams of a file that libavformat opens.
+  package static let mostStreams = 1000
+
+  /// The index of the track of the closed captions between the pictures of a track.
+  package static func captionIndex(ofPictures track: Int) -> Int { mostStreams + track }
 }
 
 /// A picture of a file that is no track, such as cover art.

@@ -24,17 +24,11 @@ struct KeyframeRule {
 
   /// - Parameter hasAlphaBeside: Whether another picture in each packet has the alpha.
   init(_ parameters: UnsafePointer<AVCodecParameters>, hasAlphaBeside: Bool = false) {
-    let extradata = UnsafeBufferPointer(
-      start: parameters.pointee.extradata, count: Int(parameters.pointee.extradata_size))
     let codec = parameters.pointee.codec_id
     let properties = avcodec_descriptor_get(codec)?.pointee.props ?? 0
     switch codec {
-    case AV_CODEC_ID_H264:
-      kind = .h264(lengthSize: extradata.count > 4 && extradata[0] == 1 ? Int(extradata[4] & 3) + 1 : 0)
-    case AV_CODEC_ID_HEVC:
-      // Annex B begins with a start code; an hvcC record with version 1.
-      let isRecord = extradata.count > 22 && (extradata[0] != 0 || extradata[1] != 0 || extradata[2] > 1)
-      kind = .hevc(lengthSize: isRecord ? Int(extradata[21] & 3) + 1 : 0)
+    case AV_CODEC_ID_H264: kind = .h264(lengthSize: NetworkUnits.lengthSize(of: parameters))
+    case AV_CODEC_ID_HEVC: kind = .hevc(lengthSize: NetworkUnits.lengthSize(of: parameters))
     // The picture of the alpha may refer to earlier ones where that of the colours does not.
     case _ where hasAlphaBeside: kind = .unknown
     // What lies under the pictures may come to light at any later one, so that no comparison proves a start.
@@ -129,6 +123,18 @@ struct NetworkUnits: Sequence, IteratorProtocol {
   init(_ bytes: UnsafeRawBufferPointer, lengthSize: Int) {
     self.bytes = bytes
     self.lengthSize = lengthSize
+  }
+
+  /// How many bytes the lengths in front of units have in a stream of H.264 or HEVC; 0: units follow start codes.
+  static func lengthSize(of parameters: UnsafePointer<AVCodecParameters>) -> Int {
+    let extradata = UnsafeBufferPointer(
+      start: parameters.pointee.extradata, count: Int(parameters.pointee.extradata_size))
+    if parameters.pointee.codec_id == AV_CODEC_ID_H264 {
+      return extradata.count > 4 && extradata[0] == 1 ? Int(extradata[4] & 3) + 1 : 0
+    }
+    // Annex B begins with a start code; an hvcC record with version 1.
+    let isRecord = extradata.count > 22 && (extradata[0] != 0 || extradata[1] != 0 || extradata[2] > 1)
+    return isRecord ? Int(extradata[21] & 3) + 1 : 0
   }
 
   mutating func next() -> UInt8? {

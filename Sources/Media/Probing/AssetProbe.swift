@@ -107,6 +107,7 @@ package enum AssetProbe {
   ) throws(MediaError) -> Findings {
     let (demuxer, scans) = (reading.demuxer, reading.scans)
     var found = Findings()
+    var closed = Findings()
     for case let stream? in demuxer.streams {
       guard let type = scans.type(of: stream) else { continue }
       var finding = try TrackFinding(
@@ -126,12 +127,13 @@ package enum AssetProbe {
           if let video = finding.description.video {
             finding.description.video?.cleanAperture = index?.cleanAperture?.part(of: video.size)
           }
+          try findCaptions(between: finding, stream, scans, &closed)
         case .audio:
           let track = AudioTrackProbe(source, demuxer, stream, liveness: liveness)
           try track.probe(&finding, scans.sound(of: stream))
         case .subtitle, .metadata:
           finding.add(scans.extent(of: stream))
-          if let extent = try scans.captions(of: stream)?.extent { (finding.start, finding.end) = extent }
+          if let extent = try scans.captions(of: stream)?.found.extent { (finding.start, finding.end) = extent }
         }
         found.tracks.append(finding)
       } catch {
@@ -142,7 +144,27 @@ package enum AssetProbe {
             index: finding.index, type: type, codec: finding.description.codec, message: error.message))
       }
     }
+    // Behind the tracks that are streams, so that of several text tracks one of these is the first.
+    found.tracks += closed.tracks
+    found.failures += closed.failures
     return found
+  }
+
+  /// Adds the closed captions between the pictures of a video track, or why they cannot be read.
+  private static func findCaptions(
+    between pictures: TrackFinding, _ stream: UnsafeMutablePointer<AVStream>, _ scans: TrackScans,
+    _ found: inout Findings
+  ) throws(MediaError) {
+    do throws(MediaError) {
+      guard let captions = try scans.pictureCaptions(of: stream) else { return }
+      found.tracks.append(try TrackFinding(captions.captions, codec: captions.codec, between: pictures))
+    } catch {
+      if error.code == .io || error.code == .outOfMemory { throw error }
+      found.failures.append(
+        TrackFailure(
+          index: TrackDescription.captionIndex(ofPictures: pictures.index), type: .subtitle, codec: "closed captions",
+          message: error.message))
+    }
   }
 
   /// Time zero of a file: see `AssetProbe`.
@@ -238,7 +260,7 @@ package enum AssetProbe {
 
   /// - Parameter hasMedia: whether the file's duration is that of its pictures and sound, and not of its captions.
   private static func finish(
-    _ findings: inout [TrackFinding], zero: Rational, _ texts: [Int: CaptionScan], hasMedia: Bool, _ demuxer: Demuxer
+    _ findings: inout [TrackFinding], zero: Rational, _ texts: [Int: TimedCaptions], hasMedia: Bool, _ demuxer: Demuxer
   ) throws(MediaError) -> AssetDescription {
     var duration = MediaTime.zero
     for index in findings.indices {

@@ -10,8 +10,6 @@ final class CaptionScan {
   private let context: UnsafeMutablePointer<AVCodecContext>
   private let timebase: AVRational
   private let name: String
-  private let hasStyles: Bool
-  private var hasCueSettings = false
   private let codec: String
   /// Whether a caption that ends at its start, or before, is shown at no time: the end is written in the file. In
   /// others it is one without an end.
@@ -21,9 +19,9 @@ final class CaptionScan {
   private let timecode: ScenaristTimecode?
   /// Whether cues may have times of words, on the file's own timeline.
   private let hasWords: Bool
-  private var events: [(start: Int64, end: Int64?, fields: String)] = []
-  private var size = 0
   private var format: ScriptEventFormat
+  /// The captions that have been decoded.
+  private(set) var found: TimedCaptions
 
   /// Nil for a track whose captions are no text, or that cannot be decoded.
   /// - Parameter timecode: That of a file whose times are timecodes.
@@ -44,7 +42,8 @@ final class CaptionScan {
     hasWords = container == "webvtt"
     hasEnds = ["srt", "webvtt", "ass"].contains(container)
     timebase = stream.pointee.time_base
-    hasStyles = Self.codecsWithStyles.contains(codec)
+    found = TimedCaptions(
+      timebase, name: name, header: ClosedCaptions.header, hasStyles: Self.codecsWithStyles.contains(codec))
     context = try allocated(avcodec_alloc_context3(decoder), "opening the captions of \(name)")
     guard avcodec_parameters_to_context(context, parameters) >= 0 else { return nil }
     context.pointee.pkt_timebase = timebase
@@ -52,6 +51,22 @@ final class CaptionScan {
     let header = UnsafeBufferPointer(
       start: context.pointee.subtitle_header, count: Int(context.pointee.subtitle_header_size))
     format = try ScriptEventFormat(String(decoding: header, as: UTF8.self), container: container, name: name)
+    if !isClosed { found.header = format.header }
+  }
+
+  /// A decoder of closed captions of CEA-608 that are in packets of their own in no track. Nil: libavcodec has none.
+  /// - Parameters:
+  ///   - timebase: Seconds a tick of the packets that are added.
+  ///   - name: The file's, for messages.
+  init?(closedCaptions timebase: AVRational, name: String) throws(MediaError) {
+    guard let decoder = avcodec_find_decoder(AV_CODEC_ID_EIA_608) else { return nil }
+    (codec, self.name, self.timebase, timecode) = ("eia_608", name, timebase, nil)
+    (isClosed, hasWords, hasEnds) = (true, false, false)
+    format = ScriptEventFormat(name: name)
+    found = TimedCaptions(timebase, name: name, header: ClosedCaptions.header, hasStyles: false)
+    context = try allocated(avcodec_alloc_context3(decoder), "opening the captions of \(name)")
+    context.pointee.pkt_timebase = timebase
+    guard avcodec_open2(context, decoder, nil) >= 0 else { return nil }
   }
 
   deinit {
@@ -64,7 +79,7 @@ final class CaptionScan {
     guard packet.pts != sheaf_no_pts else { return }
     var length = 0
     if av_packet_get_side_data(packet.pointer, AV_PKT_DATA_WEBVTT_SETTINGS, &length) != nil, length > 0 {
-      hasCueSettings = true
+      found.hasCueSettings = true
     }
     // A place on a screen of unknown size, which SRT may have, is not used.
     av_packet_free_side_data(packet.pointer)
@@ -110,14 +125,7 @@ final class CaptionScan {
       let decoded = String(cString: text)
       var fields = try format.usual(hasMarks ? CueWords.tagged(decoded) : decoded.replacing("\u{1}", with: ""))
       if isClosed { fields = ClosedCaptions.placed(fields) }
-      events.append((times.start, times.end, fields))
-      size += fields.utf8.count
-      guard events.count <= CaptionsFormat.greatestCount, size <= CaptionsFormat.greatestSize else {
-        throw MediaError(
-          .tooLarge, operation: "reading captions", subject: name,
-          message: "more than \(CaptionsFormat.greatestCount) captions, or \(CaptionsFormat.greatestSize) bytes of them"
-        )
-      }
+      try found.add(start: times.start, end: times.end, fields: fields)
     }
   }
 
@@ -150,46 +158,5 @@ final class CaptionScan {
       error.code, operation: error.operation, subject: error.subject,
       message: "the caption at \(time) s "
         + (error.code == .damaged && !isText ? "is not text in UTF-8" : "cannot be decoded: \(error.message)"))
-  }
-
-  /// The track's first and last time, in ticks. Nil if it has no captions.
-  var extent: (start: Int64, end: Int64)? {
-    guard let start = events.map(\.start).min() else { return nil }
-    return (start, events.map { max($0.start, $0.end ?? $0.start) }.max() ?? start)
-  }
-
-  /// - Parameter zero: the asset's time zero, in seconds of the file's own timeline.
-  func captions(zero: Rational) throws(MediaError) -> CaptionsFormat {
-    let tick = MediaTime(timebase)
-    func milliseconds(_ ticks: Int64) throws(MediaError) -> Int64 {
-      try mapErrors(to: MediaError.init(outOfRange:)) { () throws(TimeError) in
-        Int64(clamping: try ((tick.exact * Rational(ticks) - zero) * Rational(1000)).rounded)
-      }
-    }
-    var found: [CaptionEvent] = []
-    for (event, next) in zip(events, nextStarts) {
-      // A caption without an end is shown until the next one, or for three seconds.
-      let start = try milliseconds(event.start)
-      let end = try (event.end ?? next).map(milliseconds) ?? start + 3000
-      if start < end { found.append(CaptionEvent(start: start, end: end, fields: event.fields)) }
-    }
-    let order = found.indices.sorted { (found[$0].start, $0) < (found[$1].start, $1) }
-    let header = isClosed ? ClosedCaptions.header : format.header
-    var captions = CaptionsFormat(header: header, hasStyles: hasStyles, events: order.map { found[$0] })
-    if hasCueSettings { captions.hasCueSettings = true }
-    return captions
-  }
-
-  /// For each event the start of the next one in the file that starts later. Nil: there is none.
-  private var nextStarts: [Int64?] {
-    // Falling, the next one last.
-    var later: [Int64] = []
-    var next: [Int64?] = []
-    for event in events.reversed() {
-      while let start = later.last, start <= event.start { later.removeLast() }
-      next.append(later.last)
-      later.append(event.start)
-    }
-    return next.reversed()
   }
 }

@@ -56,6 +56,21 @@ struct TrackFinding {
     if !names.isEmpty { description.characteristics = names }
   }
 
+  /// The track of the closed captions that lie between the pictures of another track.
+  /// - Parameter codec: As libavcodec names codecs.
+  init(_ captions: TimedCaptions, codec: String, between pictures: TrackFinding) throws(MediaError) {
+    index = TrackDescription.captionIndex(ofPictures: pictures.index)
+    type = .subtitle
+    timebase = pictures.timebase
+    (start, end) = (captions.extent?.start, captions.extent?.end)
+    description = TrackDescription(
+      index: index, type: .subtitle, codec: codec, isEnabled: false, timebase: MediaTime(timebase),
+      range: try mapErrors(to: MediaError.init(outOfRange:)) { () throws(TimeError) in
+        try MediaTimeRange(start: .zero, duration: .zero)
+      })
+    description.pictureTrack = pictures.index
+  }
+
   /// FNV-1a with 64 bits. Nil for no bytes.
   private static func digest(of bytes: [UInt8]) -> String? {
     if bytes.isEmpty { return nil }

@@ -30,6 +30,8 @@ final class TrackScans {
   private let timecode: ScenaristTimecode?
   /// By stream, with the codec that it had when its scan began.
   private var scans: [(scan: Scan, codec: AVCodecID)] = []
+  /// The closed captions between the pictures of video tracks, by stream.
+  private var pictureCaptions: [Int: PictureCaptionScan] = [:]
 
   /// - Parameter timecode: That of a file whose times are timecodes.
   init(_ demuxer: Demuxer, _ liveness: Liveness?, _ timecode: ScenaristTimecode?) {
@@ -60,7 +62,9 @@ final class TrackScans {
     guard let stream else { return (.none, AV_CODEC_ID_NONE) }
     let scan: Scan
     switch Self.mediaType(of: stream) {
-    case .video: scan = .video(PacketScan(stream, name: demuxer.name, liveness: liveness))
+    case .video:
+      scan = .video(PacketScan(stream, name: demuxer.name, liveness: liveness))
+      pictureCaptions[Int(stream.pointee.index)] = PictureCaptionScan(stream, name: demuxer.name)
     case .audio: scan = .audio(Result { () throws(MediaError) in try AudioScan(stream, demuxer) })
     case .subtitle:
       do throws(MediaError) {
@@ -95,6 +99,7 @@ final class TrackScans {
       // The only reference to the scan's arrays, so that they are not copied.
       scans[index].scan = .none
       defer { scans[index].scan = .video(scan) }
+      pictureCaptions[index]?.add(packet)
       try scan.add(packet)
     case .audio(let scan): if case .success(let scan) = scan { try scan.add(packet) }
     case .other(let type, var extent, var captions):
@@ -109,6 +114,7 @@ final class TrackScans {
 
   /// After the last packet.
   func end() {
+    for captions in pictureCaptions.values { captions.end() }
     for index in scans.indices {
       guard case .other(let type, let extent, .success(let captions)?) = scans[index].scan else { continue }
       do throws(MediaError) { try captions.end() } catch { scans[index].scan = .other(type, extent, .failure(error)) }
@@ -148,11 +154,23 @@ final class TrackScans {
     return try captions?.get()
   }
 
-  /// The captions that can be read, by stream.
-  var scripts: [Int: CaptionScan] {
-    var scripts: [Int: CaptionScan] = [:]
+  /// The closed captions between the pictures of a video track. Nil if it has none. Throws why they cannot be read.
+  func pictureCaptions(
+    of stream: UnsafeMutablePointer<AVStream>
+  ) throws(MediaError) -> (codec: String, captions: TimedCaptions)? {
+    guard let scan = pictureCaptions[Int(stream.pointee.index)] else { return nil }
+    if let refusal = scan.refusal { throw refusal }
+    return scan.found
+  }
+
+  /// The captions that can be read, by the index of their track.
+  var scripts: [Int: TimedCaptions] {
+    var scripts: [Int: TimedCaptions] = [:]
     for (index, scan) in scans.enumerated() {
-      if case .other(_, _, .success(let captions)?) = scan.scan { scripts[index] = captions }
+      if case .other(_, _, .success(let captions)?) = scan.scan { scripts[index] = captions.found }
+    }
+    for (index, scan) in pictureCaptions where scan.refusal == nil {
+      if let found = scan.found { scripts[TrackDescription.captionIndex(ofPictures: index)] = found.captions }
     }
     return scripts
   }

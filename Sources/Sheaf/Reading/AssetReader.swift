@@ -34,7 +34,7 @@ public struct AssetReader: Sendable {
 
   /// What the stored samples of a track are. An `AssetWriter` takes it with the samples, to store them as they are.
   public func storedFormat(of track: TrackDescription) async throws(SheafError) -> StoredFormat {
-    let (path, track) = (path, try checked(track))
+    let (path, track) = (path, try stored(track))
     return try await sheafErrors {
       do {
         return try await BlockingWork.run { StoredFormat(track, try StoredSource.open(path, track, from: nil).format) }
@@ -53,7 +53,7 @@ public struct AssetReader: Sendable {
   public func storedSamples(
     of track: TrackDescription, in range: MediaTimeRange? = nil
   ) throws(SheafError) -> SampleBuffers<StoredSample> {
-    let (path, track) = (path, try checked(track))
+    let (path, track) = (path, try stored(track))
     let ticks = try TrackTicks(track, range)
     if ticks.hasNothing { return .none }
     return SampleBuffers { try StoredSource(path, track, ticks) }
@@ -159,6 +159,16 @@ public struct AssetReader: Sendable {
     let positions = try sampleRange(track.range, rate: rate)
     guard let range else { return positions }
     return positions.clamped(to: try sampleRange(range, rate: rate))
+  }
+
+  /// A track that has packets.
+  private func stored(_ track: TrackDescription) throws(SheafError) -> TrackDescription {
+    let track = try checked(track)
+    guard let pictures = track.pictureTrack else { return track }
+    throw SheafError(
+      .misuse,
+      "track \(track.index) of \(path) is the captions between the pictures of track \(pictures), and has no "
+        + "samples of its own")
   }
 
   private func checked(_ track: TrackDescription) throws(SheafError) -> TrackDescription {
