@@ -3,8 +3,9 @@ public import CompositionModel
 /// Captions as the document means them.
 struct CaptionsEntry: Sendable {
   let written: Document.Captions
-  /// The keys of the style that are written.
+  /// The keys of the style, and of the texts, that are written.
   let styleKeys: [String]
+  let textKeys: [String]
   let pointer: JSONPointer
 
   /// Nil if the document gives none, or one that it does not declare. A list is an asset that the document does not
@@ -19,10 +20,13 @@ struct CaptionsEntry: Sendable {
   var font: String? { written.font }
   var isBold: Bool { written.bold ?? false }
   var isItalic: Bool { written.italic ?? false }
+  var isVertical: Bool { written.vertical ?? false }
   var track: CaptionTrack {
     CaptionTrack(
-      label: TrackLabel(language: written.language, title: written.title), isDefault: written.default ?? false)
+      label: TrackLabel(language: written.language, title: written.title), isDefault: written.default ?? false,
+      wording: wording)
   }
+  var wording: CaptionWording? { written.wording }
 
   static let instead = [
     "file": "did you mean 'asset'?", "src": "did you mean 'asset'?", "path": "did you mean 'asset'?",
@@ -37,6 +41,15 @@ struct CaptionsEntry: Sendable {
     "karaoke": "did you mean 'highlightColor'?", "activecolor": "did you mean 'highlightColor'?",
     "wordcolor": "did you mean 'highlightColor'?", "secondarycolor": "did you mean 'spokenColor'?",
     "marginv": "did you mean 'margin'?", "marginy": "did you mean 'margin'?",
+    "linelengthmax": "did you mean 'lineLength'?", "maxlinelength": "did you mean 'lineLength'?",
+    "maxchars": "did you mean 'lineLength'?", "maxcharacters": "did you mean 'lineLength'?",
+    "charactersperline": "did you mean 'lineLength'?", "wrap": "did you mean 'lineLength'?",
+    "speaker": "did you mean 'speakers'?", "voices": "did you mean 'speakers'?", "actors": "did you mean 'speakers'?",
+    "speakercolors": "a speaker has a colour: \"speakers\": {\"Fred\": {\"color\": \"#ffd040\"}}",
+    "showspeakers": "did you mean 'speakerNames'?", "speakername": "did you mean 'speakerNames'?",
+    "names": "did you mean 'speakerNames'?",
+    "writingmode": "did you mean 'vertical'?", "tategaki": "did you mean 'vertical'?",
+    "maxlines": "lines are broken by 'lineLength', the most characters of a line",
     "style": "the keys of the style are \(list(CaptionKeys.style))",
   ]
 
@@ -49,6 +62,8 @@ struct CaptionsEntry: Sendable {
 
   static let standardFont = "sans-serif"
   static let margins = 0...4096
+  /// More lines of a caption are hard to read.
+  static let readableLines = 2
 
   /// What is drawn, if the file has no styles of its own. Sizes that are not written are parts of the frame's height.
   /// - Parameter scale: the size of the film to that for which sizes are written.
@@ -62,7 +77,7 @@ struct CaptionsEntry: Sendable {
       font: font ?? Self.standardFont, isBold: isBold, isItalic: isItalic,
       size: written.size.map { $0 * scale } ?? max(1, (height / 18).rounded()), color: written.color ?? .white,
       outline: written.outline.map { $0 * scale } ?? max(1, (height / 360).rounded()),
-      outlineColor: written.outlineColor ?? .black, anchor: written.anchor ?? .bottom,
+      outlineColor: written.outlineColor ?? .black, anchor: written.anchor ?? (isVertical ? .topRight : .bottom),
       margin: written.margin.map(scaled) ?? Int((height / 27).rounded()),
       sideMargin: written.sideMargin.map(scaled),
       edges: written.edgeMargins.map {
@@ -70,7 +85,8 @@ struct CaptionsEntry: Sendable {
           left: $0.left.map(scaled), right: $0.right.map(scaled), top: $0.top.map(scaled),
           bottom: $0.bottom.map(scaled))
       },
-      box: box, highlightColor: written.highlightColor, spokenColor: written.spokenColor)
+      box: box, highlightColor: written.highlightColor, spokenColor: written.spokenColor, wording: wording,
+      isVertical: isVertical ? true : nil)
   }
 }
 
@@ -91,7 +107,8 @@ extension DocumentReader {
     var captions = Document.Captions("")
     read(fields, CaptionKeys.properties, into: &captions)
     return CaptionsEntry(
-      written: captions, styleKeys: CaptionKeys.style.filter { fields.has($0) }, pointer: value.pointer)
+      written: captions, styleKeys: CaptionKeys.style.filter { fields.has($0) },
+      textKeys: CaptionKeys.texts.filter { fields.has($0) }, pointer: value.pointer)
   }
 }
 
@@ -119,7 +136,8 @@ extension CaptionsEntry {
   /// What decides the fonts.
   fileprivate var fontStyle: CaptionStyle {
     CaptionStyle(
-      font: font ?? CaptionsEntry.standardFont, isBold: isBold, isItalic: isItalic, size: 1, outline: 0, margin: 0)
+      font: font ?? CaptionsEntry.standardFont, isBold: isBold, isItalic: isItalic, size: 1, outline: 0, margin: 0,
+      wording: wording?.ofFonts)
   }
 }
 
@@ -203,7 +221,7 @@ extension Lowering {
     if let written = entry.part, !written.origins.isEmpty {
       part = resolve(written, at: pointer.key("use"), on: ownTimeline(of: asset, track))
     }
-    if entry.use == .picture, format.hasStyles, let key = entry.styleKeys.first {
+    if format.hasStyles, let key = (entry.use == .picture ? entry.styleKeys : []).first ?? entry.textKeys.first {
       problems.add(pointer.key(key), "'\(id.shortened)' has styles of its own, which are used; leave out '\(key)'")
       return nil
     }
@@ -216,6 +234,10 @@ extension Lowering {
     let use: CaptionUse
     switch entry.use {
     case .picture:
+      if entry.isVertical, entry.written.box != nil {
+        problems.add(pointer.key(CaptionKeys.box.name), "vertical captions have no box; leave out 'box', or 'vertical'")
+        return nil
+      }
       guard export?.video != nil else {
         if export != nil, !document.export.isPassthrough, !document.export.siblings.contains(where: \.hasPictures) {
           problems.add(pointer, "captions cannot be drawn, because the output has no video; write \"as\": \"track\"")
@@ -237,6 +259,7 @@ extension Lowering {
         )
         return nil
       }
+      checkColors(entry)
       use = .track(entry.track)
     }
     return Captions(asset: id, sourceTrack: track.index, start: start, source: source, use: use)
@@ -244,21 +267,28 @@ extension Lowering {
 }
 
 extension Lowering {
-  /// Captions that are drawn, of which none is within the film.
+  /// Captions of which the film shows none that are drawn.
   func addUnseenCaptions(_ edit: Edit, to warnings: inout ProblemList) {
     guard filmIsKnown, !film.isEmpty else { return }
     for entry in document.captions where entry.use == .picture {
-      guard let id = entry.asset,
-        let captions = edit.captions?.first(where: { $0.asset == id && $0.isDrawn && isLowered(entry, $0) }),
-        let format = assets[id]?.tracks.first(where: { $0.index == captions.sourceTrack })?.captions,
-        // A time that cannot be computed exactly is reported by the planner.
-        let used = try? captions.used, let range = try? captions.milliseconds(of: film)
-      else { continue }
-      let shown = CaptionTimeline(format.events).events(in: used.clamped(to: range))
+      guard let id = entry.asset, let shown = shown(entry, of: edit) else { continue }
       if shown.isEmpty {
         warnings.add(entry.pointer, "none of the captions of '\(id.shortened)' is shown within the film")
       }
     }
+  }
+
+  /// The captions of an entry that are within the film, on the timeline of their asset. Nil: nothing is known of them.
+  func shown(_ entry: CaptionsEntry, of edit: Edit) -> [CaptionEvent]? {
+    guard let id = entry.asset,
+      let captions = edit.captions?.first(where: {
+        $0.asset == id && $0.isDrawn == (entry.use == .picture) && isLowered(entry, $0)
+      }),
+      let format = assets[id]?.tracks.first(where: { $0.index == captions.sourceTrack })?.captions,
+      // A time that cannot be computed exactly is reported by the planner.
+      let used = try? captions.used, let range = try? captions.milliseconds(of: film)
+    else { return nil }
+    return CaptionTimeline(format.events).events(in: used.clamped(to: range))
   }
 
   /// Whether these are the captions of an entry.

@@ -15,6 +15,15 @@ extension Document {
     /// When `use` starts, or without it the asset's time 0; may be negative. Nil: 0.
     public var at: Time?
 
+    // Of captions without styles of their own, which a file such as ASS has.
+
+    /// The most characters of a line; longer lines are broken. Nil: lines are as they are written.
+    public var lineLength: Int?
+    /// How the words of speakers are shown, by the names that the captions have for them.
+    public var speakers: [String: CaptionSpeaker] = [:]
+    /// Whether the name of the speaker is before the words. Nil: it is not.
+    public var speakerNames: Bool?
+
     // Of captions that are drawn. A file with styles of its own, such as ASS, takes none of these.
 
     /// The font family. Nil: `sans-serif`.
@@ -29,7 +38,7 @@ extension Document {
     public var outline: Double?
     /// Nil: black.
     public var outlineColor: Color?
-    /// Nil: at the bottom.
+    /// Nil: at the bottom; of vertical captions at the right, from the top.
     public var anchor: Anchor?
     /// Pixels between them and the frame's edges. Nil: 1/27 of the frame's height.
     public var margin: Int?
@@ -50,6 +59,9 @@ extension Document {
     /// The colour of the words that have been said. Nil: as `color`.
     public var spokenColor: Color?
 
+    /// Whether lines run from top to bottom, the first line at the right. Nil: they do not.
+    public var vertical: Bool?
+
     /// The margins at single edges. Nil: none has its own.
     public var edgeMargins: CaptionMargins? {
       get {
@@ -59,6 +71,20 @@ extension Document {
       set {
         (leftMargin, rightMargin) = (newValue?.left, newValue?.right)
         (topMargin, bottomMargin) = (newValue?.top, newValue?.bottom)
+      }
+    }
+
+    /// What becomes of the texts. Nil: they are as they are written.
+    public var wording: CaptionWording? {
+      get {
+        let wording = CaptionWording(
+          lineLength: lineLength, speakers: speakers.isEmpty ? nil : speakers,
+          showsSpeakers: speakerNames == true ? true : nil)
+        return wording == CaptionWording() ? nil : wording
+      }
+      set {
+        lineLength = newValue?.lineLength
+        (speakers, speakerNames) = (newValue?.speakers ?? [:], newValue?.showsSpeakers)
       }
     }
 
@@ -87,9 +113,13 @@ extension Document {
       public var over: TimeRange
       /// Its lines.
       public var text: String
+      /// Who says it. Nil: nobody is named.
+      public var speaker: String?
       @Incidental var pointer = JSONPointer.root
 
-      public init(over range: TimeRange, _ text: String) { (over, self.text) = (range, text) }
+      public init(over range: TimeRange, _ text: String, speaker: String? = nil) {
+        (over, self.text, self.speaker) = (range, text, speaker)
+      }
     }
 
     public enum Use: String, Hashable, Sendable, CaseIterable {

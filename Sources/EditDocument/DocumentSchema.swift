@@ -29,7 +29,8 @@ public enum DocumentSchema {
       LoudnessKeys.table,
     ] + CountingKeys.all.map(\.table) + AudioFilterKind.allCases.compactMap { AudioFilterTables.tables[$0] } + [
       AudioFilterTables.presetTable,
-      ParameterKeys.table, CaptionKeys.table, CueKeys.table, ExportKeys.table, VideoKeys.table, VideoKeys.shared,
+      ParameterKeys.table, CaptionKeys.table, CueKeys.table, SpeakerKeys.table, ExportKeys.table, VideoKeys.table,
+      VideoKeys.shared,
       AudioKeys.table,
       AudioKeys.shared,
       ChapterKeys.table, OutputKeys.table,

@@ -21,28 +21,14 @@ struct ListedCaptions {
     let events = zip(cues, times).enumerated().map { number, cue in
       CaptionEvent(
         start: cue.1.lowerBound, end: cue.1.upperBound,
-        fields: "\(number),0,Default,,0,0,0,,\(Self.escaped(cue.0.text))")
+        fields: "\(number),0,Default,,0,0,0,,\(Self.text(of: cue.0))")
     }
     return CaptionsFormat(
       header: "[Script Info]\r\nScriptType: v4.00+\r\n", hasStyles: false, events: events)
   }
 
-  /// A text as ASS has it: lines end with `\N`, and nothing else has a meaning.
-  private static func escaped(_ text: String) -> String {
-    let text = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
-    var escaped = ""
-    var isAfterBackslash = false
-    for scalar in text.unicodeScalars {
-      // A word joiner keeps a backslash from what it would give a meaning.
-      if isAfterBackslash, "Nnh{}\n".unicodeScalars.contains(scalar) { escaped += "\u{2060}" }
-      isAfterBackslash = scalar == "\\"
-      switch scalar {
-      case "\n": escaped += "\\N"
-      case "{", "}": escaped += "\\\(scalar)"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return escaped
+  private static func text(of cue: Document.Captions.Cue) -> String {
+    (cue.speaker.map(CaptionVoices.mark) ?? "") + CaptionText.escaped(cue.text)
   }
 }
 
@@ -62,6 +48,7 @@ extension DocumentReader {
       guard let over, let text else { return nil }
       var cue = Document.Captions.Cue(over: over, text)
       cue.pointer = item.pointer
+      cue.speaker = read(fields, CueKeys.speaker)
       return cue
     }
   }

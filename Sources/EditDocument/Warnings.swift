@@ -36,6 +36,8 @@ extension Lowering {
     addUnheard(edit, to: &warnings)
     addLateChapter(edit, to: &warnings)
     addUnseenCaptions(edit, to: &warnings)
+    addTallCaptions(edit, to: &warnings)
+    addSilentSpeakers(edit, to: &warnings)
     addUnalignedKeyframes(edit, to: &warnings)
     addPlaceholders(to: &warnings)
     return warnings.problems + losses + nestedWarnings

@@ -6,28 +6,21 @@ package import CompositionModel
 /// character are found by Pango, as for other texts, and named in the events: before each part of a text that has
 /// another font, there is `\fn` with a place for the font's name.
 package struct CaptionScript: Sendable {
-  /// What decides the fonts of a part of a text.
-  fileprivate struct Face: Hashable {
-    var font: String
-    var isBold: Bool
-    var isItalic: Bool
-  }
-
   package struct Event: Sendable {
     package var start: Int64
     package var end: Int64
     /// Where its times of words count from: its start before it was cut.
-    fileprivate var origin: Int64
+    var origin: Int64
     /// Where a tag places it, if the margin is another one there.
-    fileprivate var row: Anchor.Row?
+    var row: Anchor.Row?
     /// Up to the comma before the text.
-    fileprivate var head: String
-    fileprivate var parts: [Part]
+    var head: String
+    var parts: [Part]
     /// Whether its place may depend on that of others which are shown with it.
     package var isPlacedFreely: Bool
   }
 
-  fileprivate struct Part: Sendable {
+  struct Part: Sendable {
     /// Override tags in braces. Nil: text.
     var tags: String?
     var text = ""
@@ -39,6 +32,8 @@ package struct CaptionScript: Sendable {
     var said: Range<Int64>?
     /// The color that tags give it. Nil: that of the style.
     var color: String?
+    /// Whether a line ends here that does not in the file.
+    var isBreak = false
   }
 
   /// More than a file has captions.
@@ -50,69 +45,75 @@ package struct CaptionScript: Sendable {
   package private(set) var events: [Event] = []
   /// For each face that is used, all of its text.
   package private(set) var requests: [FontRequest] = []
-  private var faces: [Face: Int] = [:]
+  private var faces: [CaptionFace: Int] = [:]
   private let style: CaptionStyle?
   private let highlight: CaptionHighlight?
+  /// Nil: lines are as they are written. It has no effect on the requests.
+  private let wrapping: CaptionWrapping?
+  /// Nil: lines run from left to right, or from right to left.
+  private let vertical: VerticalCaptions?
 
   /// - Parameters:
   ///   - style: for a track without styles of its own.
   ///   - frame: the size of the film. The requests do not depend on it.
   package init(_ captions: CaptionsFormat, style: CaptionStyle?, frame: PixelSize) {
-    let styles: Styles
+    let styles: CaptionFaces
     self.style = style
     highlight = CaptionHighlight(style)
+    vertical = style.flatMap { VerticalCaptions($0, frame) }
+    wrapping = (style?.wording?.lineLength ?? vertical?.length).map(CaptionWrapping.init)
     if let style {
       header = CaptionStyle.header([(Self.styleName(0), style)], frame)
-      styles = Styles(default: Face(font: style.font, isBold: style.isBold, isItalic: style.isItalic))
+      styles = CaptionFaces(default: CaptionFace(font: style.font, isBold: style.isBold, isItalic: style.isItalic))
     } else {
       header = captions.header
-      styles = Styles(captions.header)
+      styles = CaptionFaces(captions.header)
     }
     // What tags of files without styles mean by a size is a part of a screen that is 288 high.
     let scale = style == nil ? 1 : Double(frame.height) / 288
     for event in captions.events { add(event, styles, scale: scale) }
+    if vertical != nil { events = VerticalCaptions.joined(events) }
   }
 
-  private mutating func add(_ event: CaptionEvent, _ styles: Styles, scale: Double) {
+  private mutating func add(_ event: CaptionEvent, _ styles: CaptionFaces, scale: Double) {
     let fields = event.fields.commaFields()
     guard fields.count == 9 else { return }
     let own = styles.face(fields[2])
     var (face, base) = (own, own)
     var parts: [Part] = []
-    var rest = fields[8][...]
-    // From the first brace on that nothing closes, all is text.
-    var hasTags = true
     var karaoke = KaraokeTimes()
     var row: Anchor.Row?
-    while !rest.isEmpty {
-      let closing = hasTags && rest.first == "{" ? rest.firstIndex(of: "}") : nil
-      if rest.first == "{", closing == nil { hasTags = false }
-      if let end = closing {
-        var tags = String(rest[...end])
-        rest = rest[rest.index(after: end)...]
-        if style != nil { tags = karaoke.read(tags) }
-        if tags.isEmpty { continue }
-        row = row ?? Self.row(in: tags)
-        face = styles.face(after: tags, from: face, base: &base, own: own)
-        parts.append(Part(tags: scale == 1 ? tags : Self.scaled(tags, by: scale)))
+    for part in CaptionText.parts(of: shown(fields[8])) {
+      guard part.isTags else {
+        let (index, offset) = request(face, part.text)
+        parts.append(
+          Part(tags: nil, text: part.text, face: index, offset: offset, said: karaoke.said, color: karaoke.color))
         continue
       }
-      let end = (hasTags ? CaptionText.tags(in: rest, after: rest.first == "{" ? 1 : 0) : nil) ?? rest.endIndex
-      let text = String(rest[..<end])
-      rest = rest[end...]
-      let (index, offset) = request(face, text)
-      parts.append(
-        Part(tags: nil, text: text, face: index, offset: offset, said: karaoke.said, color: karaoke.color))
+      var tags = style == nil ? part.text : karaoke.read(part.text)
+      if vertical != nil { tags = VerticalCaptions.unplaced(tags) }
+      if tags.isEmpty { continue }
+      row = row ?? Self.row(in: tags)
+      face = styles.face(after: tags, from: face, base: &base, own: own)
+      parts.append(Part(tags: scale == 1 ? tags : Self.scaled(tags, by: scale)))
     }
+    if let wrapping { parts = Self.wrapped(parts, wrapping) }
     let place = row.flatMap { style?.rows.contains($0) == true ? $0 : nil }
     events.append(
       Event(
         start: event.start, end: event.end, origin: event.start, row: place,
-        head: fields[..<8].joined(separator: ",") + ",", parts: parts, isPlacedFreely: event.isPlacedFreely))
+        head: fields[..<8].joined(separator: ",") + ",", parts: parts,
+        isPlacedFreely: vertical == nil && event.isPlacedFreely))
+  }
+
+  /// A text with the names and the colors of its speakers. A file with styles has its own way to say who speaks.
+  private func shown(_ text: String) -> String {
+    guard let style else { return text }
+    return style.wording?.spoken(text, color: style.color) ?? CaptionVoices.removed(from: text)
   }
 
   /// Adds a text to the request of its face. Returns the face's index and the text's place.
-  private mutating func request(_ face: Face, _ text: String) -> (face: Int, offset: Int) {
+  private mutating func request(_ face: CaptionFace, _ text: String) -> (face: Int, offset: Int) {
     let index: Int
     if let known = faces[face] {
       index = known
@@ -127,6 +128,32 @@ package struct CaptionScript: Sendable {
     for (shown, _) in CaptionText.characters(of: text) { requests[index].text.unicodeScalars.append(shown) }
     requests[index].text += "\n"
     return (index, offset)
+  }
+
+  /// The parts of an event with its lines broken. The places of texts in their requests stay.
+  private static func wrapped(_ parts: [Part], _ wrapping: CaptionWrapping) -> [Part] {
+    let characters = parts.map { CaptionText.characters(of: $0.text) }
+    var places = CaptionBreaks(characters.joined().map { CaptionText.wrapped($0.shown, $0.written) }, wrapping)
+    var wrapped: [Part] = []
+    for (part, characters) in zip(parts, characters) {
+      if part.tags != nil { wrapped.append(part) }
+      var run = part
+      run.text = ""
+      func end(at offset: Int) {
+        if !run.text.isEmpty { wrapped.append(run) }
+        (run.text, run.offset) = ("", offset)
+      }
+      var offset = part.offset
+      for (shown, written) in characters {
+        let (breaks, isKept) = places.next()
+        if breaks || !isKept { end(at: offset) }
+        if breaks { wrapped.append(Part(isBreak: true)) }
+        offset += UTF8.width(shown)
+        if isKept { run.text += written } else { run.offset = offset }
+      }
+      if part.tags == nil { end(at: offset) }
+    }
+    return wrapped
   }
 
   /// The third of the frame in which a tag places a caption: `\an` by the keys of a number pad, or `\a`, which counts
@@ -192,9 +219,9 @@ package struct CaptionScript: Sendable {
   }
 
   /// The name of the style of one of the files of a script.
-  fileprivate static func styleName(_ number: Int) -> String { number == 0 ? "Default" : "Default\(number)" }
+  static func styleName(_ number: Int) -> String { number == 0 ? "Default" : "Default\(number)" }
   /// That of captions which a tag places elsewhere.
-  fileprivate static func styleName(_ name: String, _ row: Anchor.Row) -> String {
+  static func styleName(_ name: String, _ row: Anchor.Row) -> String {
     name + (row == .top ? "Top" : "Bottom")
   }
 
@@ -221,7 +248,12 @@ package struct CaptionScript: Sendable {
     var current: PlannedFont?
     var said: Range<Int64>?
     let cut = event.start - event.origin
+    if let vertical { fields += vertical.place }
     for part in event.parts {
+      if part.isBreak {
+        fields += "\\N"
+        continue
+      }
       if let tags = part.tags {
         fields += tags
         // They may have set another font, and another color.
@@ -237,7 +269,7 @@ package struct CaptionScript: Sendable {
         if let font = fonts.font(of: part.face, at: offset), font != current {
           let index = used.firstIndex(of: font) ?? used.count
           if index == used.count { used.append(font) }
-          fields += "{\\fn\(Self.place(ofFont: index))}"
+          fields += "{\\fn\(vertical == nil ? "" : VerticalCaptions.fontMark)\(Self.place(ofFont: index))}"
           current = font
         }
         fields += written
@@ -268,155 +300,5 @@ package struct CaptionFonts: Sendable {
   func font(of request: Int, at offset: Int) -> PlannedFont? {
     let run = ends[request].partitionPoint { offset < $0 }
     return run < ends[request].count ? fonts[request].fonts[fonts[request].runs[run].font] : nil
-  }
-}
-
-// MARK: Styles
-
-/// The faces of a script's styles.
-private struct Styles {
-  private var faces: [String: CaptionScript.Face] = [:]
-  private let standard: CaptionScript.Face
-
-  init(default face: CaptionScript.Face) {
-    standard = face
-  }
-
-  /// Reads the styles of a script's head.
-  init(_ header: String) {
-    var names: [String] = []
-    var isStyles = false
-    var first: CaptionScript.Face?
-    for line in header.split(whereSeparator: \.isNewline) {
-      let line = line.trimming
-      if line.hasPrefix("[") { isStyles = line.lowercased().hasPrefix("[v4") }
-      guard isStyles, let colon = line.firstIndex(of: ":") else { continue }
-      let values = line[line.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false).map {
-        String($0.trimming)
-      }
-      switch line[..<colon].lowercased() {
-      case "format": names = values.map { $0.lowercased() }
-      case "style":
-        func value(_ name: String) -> String? {
-          names.firstIndex(of: name).flatMap { values.indices.contains($0) ? values[$0] : nil }
-        }
-        guard let name = value("name"), let font = value("fontname") else { continue }
-        let face = CaptionScript.Face(
-          font: font.isEmpty ? "sans-serif" : font, isBold: (Int(value("bold") ?? "") ?? 0) != 0,
-          isItalic: (Int(value("italic") ?? "") ?? 0) != 0)
-        first = first ?? face
-        faces[Self.key(name)] = face
-      default: break
-      }
-    }
-    standard =
-      faces[Self.key("Default")] ?? first ?? CaptionScript.Face(font: "sans-serif", isBold: false, isItalic: false)
-  }
-
-  private static func key(_ name: some StringProtocol) -> String { String(name.drop { $0 == "*" }) }
-
-  func face(_ style: some StringProtocol) -> CaptionScript.Face { faces[Self.key(style)] ?? standard }
-
-  /// The number after a tag's letter. What follows it is no matter.
-  private func number(_ tag: Substring) -> Int? {
-    Int(tag.dropFirst().drop(while: \.isWhitespace).prefix { $0.isASCII && ($0.isNumber || $0 == "-") })
-  }
-
-  /// The face after override tags.
-  /// - Parameters:
-  ///   - base: that of the latest `\r`, to which a tag without a value returns.
-  ///   - own: that of the event's style.
-  func face(
-    after tags: String, from face: CaptionScript.Face, base: inout CaptionScript.Face, own: CaptionScript.Face
-  ) -> CaptionScript.Face {
-    var face = face
-    for tag in tags.dropFirst().dropLast().split(separator: "\\") {
-      let tag = tag.trimming
-      if tag.hasPrefix("fn") {
-        let name = tag.dropFirst(2).trimming
-        face.font = name.isEmpty ? base.font : String(name)
-      } else if tag.hasPrefix("r") {
-        base = faces[Self.key(tag.dropFirst().trimming)] ?? own
-        face = base
-      } else if tag == "b" || tag == "i" {
-        if tag == "b" { face.isBold = base.isBold } else { face.isItalic = base.isItalic }
-      } else if tag.hasPrefix("b"), let weight = number(tag) {
-        face.isBold = weight == 1 || weight >= 600
-      } else if tag.hasPrefix("i"), let value = number(tag) {
-        face.isItalic = value != 0
-      }
-    }
-    return face
-  }
-}
-
-extension Substring {
-  fileprivate var trimming: Substring {
-    let rest = drop(while: \.isWhitespace)
-    return rest.lastIndex { !$0.isWhitespace }.map { rest[...$0] } ?? ""
-  }
-}
-
-extension CaptionStyle {
-  /// The head of a script with these styles. Lengths are pixels of the frame.
-  fileprivate static func header(_ styles: [(name: String, style: CaptionStyle)], _ frame: PixelSize) -> String {
-    """
-    [Script Info]
-    ScriptType: v4.00+
-    PlayResX: \(frame.width)
-    PlayResY: \(frame.height)
-    ScaledBorderAndShadow: yes
-    WrapStyle: 0
-
-    [V4+ Styles]
-    Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, \
-    Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
-    MarginV, Encoding
-    \(styles.enumerated().map { $1.style.lines(named: $1.name, number: $0) }.joined(separator: "\n"))
-
-    [Events]
-    Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
-
-    """
-  }
-
-  /// Where else than by its anchor captions of the style have another margin.
-  fileprivate var rows: [Anchor.Row] {
-    [Anchor.Row.top, .bottom].filter { $0 != anchor.row && margin(of: $0) != margin(of: anchor.row) }
-  }
-
-  /// The line of a style, and those for captions that tags place where the margin is another one.
-  private func lines(named name: String, number: Int) -> String {
-    let others = rows.map { line(named: CaptionScript.styleName(name, $0), number, margin: margin(of: $0)) }
-    return ([line(named: name, number, margin: margin(of: anchor.row))] + others).joined(separator: "\n")
-  }
-
-  /// The encoding -1 lets each line run from the side where its script begins.
-  private func line(named name: String, _ number: Int, margin vertical: Int) -> String {
-    func written(_ color: Color) -> String {
-      let parts = [255 - color.alpha, color.blue, color.green, color.red]
-      return "&H" + parts.map(\.hexadecimal).joined()
-    }
-    let place =
-      switch anchor {
-      case .bottomLeft: 1
-      case .bottom: 2
-      case .bottomRight: 3
-      case .left: 4
-      case .center: 5
-      case .right: 6
-      case .topLeft: 7
-      case .top: 8
-      case .topRight: 9
-      }
-    let (bold, italic, side, padding) = (isBold ? -1 : 0, isItalic ? -1 : 0, sideMargin ?? margin, box?.padding ?? 0)
-    // libass has a rectangle behind a caption as a kind of its shadow.
-    let (back, kind) = box == nil ? (written(outlineColor), 1) : (PlannedCaptions.Box.mark(number), 4)
-    let margins = [edges?.left ?? side, edges?.right ?? side, vertical].map { "\($0 + padding)" }
-    return """
-      Style: \(name),sans-serif,\(size),\(written(color)),\(written(color)),\(written(outlineColor)),\
-      \(back),\(bold),\(italic),0,0,100,100,0,0,\(kind),\(outline),\(padding),\(place),\
-      \(margins.joined(separator: ",")),-1
-      """
   }
 }

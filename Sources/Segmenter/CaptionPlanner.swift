@@ -29,7 +29,9 @@ struct CaptionPlanner {
     /// Whether the captions of another entry would be drawn over these.
     /// - Parameter events: The events of the other entry, in the time of these.
     func meets(_ style: CaptionStyle?, _ events: [CaptionScript.Event]) -> Bool {
-      guard let style, parts.allSatisfy({ $0.style?.anchor.row == style.anchor.row }) else { return false }
+      guard let style, style.isVertical != true,
+        parts.allSatisfy({ $0.style?.anchor.row == style.anchor.row && $0.style?.isVertical != true })
+      else { return false }
       var index = 0
       for event in events {
         while index < self.events.count, self.events[index].event.end <= event.start { index += 1 }

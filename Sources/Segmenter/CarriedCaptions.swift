@@ -24,16 +24,19 @@ enum CarriedCaptions {
     // By asset, and by the track in it.
     var timelines: [AssetID: [Int: CaptionTimeline]] = [:]
     for captions in edit.captions ?? [] {
-      guard case .track(let description) = captions.use, let plain = CaptionCodec(edit.export.container) else {
+      guard case .track(var description) = captions.use, let plain = CaptionCodec(edit.export.container) else {
         continue
       }
+      let wording = description.wording
+      description.wording = nil
       let format = try sources.captions(of: captions)
       // Matroska has the author's styles as they are.
       let codec = plain == .subRip && format.hasStyles ? .ass : plain
       let events = try mapErrors(to: PlanError.time("the captions '\(captions.asset)'")) { () throws(TimeError) in
         let timeline = timelines[captions.asset]?[captions.sourceTrack] ?? CaptionTimeline(format.events)
         timelines[captions.asset, default: [:]][captions.sourceTrack] = timeline
-        return try placed(timeline.events(in: captions.used), of: captions, from: range.start, end: end)
+        let placed = try placed(timeline.events(in: captions.used), of: captions, from: range.start, end: end)
+        return format.hasStyles ? placed : placed.map { (wording ?? CaptionWording()).written($0) }
       }
       if let index = texts.firstIndex(where: { $0.description.id != nil && $0.description.id == description.id }) {
         // Styles of several files are not one file's.

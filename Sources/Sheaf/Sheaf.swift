@@ -9,6 +9,8 @@
 @_exported public import enum CompositionModel.AudioCodec
 @_exported public import struct CompositionModel.AudioFormat
 @_exported public import struct CompositionModel.CaptionMargins
+@_exported public import struct CompositionModel.CaptionSpeaker
+@_exported public import struct CompositionModel.CaptionWording
 @_exported public import struct CompositionModel.Clip
 @_exported public import enum CompositionModel.CommonMetadataKey
 @_exported public import struct CompositionModel.Composition

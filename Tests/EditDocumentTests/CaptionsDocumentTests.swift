@@ -67,6 +67,24 @@ import Testing
     #expect(try lowered(text("")).captions == nil)
   }
 
+  @Test func `the length of lines is of what is drawn, and of a track`() throws {
+    let captions = try lowered(
+      text(#"{"asset": "w", "lineLength": 32}, {"asset": "w", "as": "track", "lineLength": 9}, {"asset": "w"}"#),
+      assets: try Self.assets()
+    ).captions
+    #expect(captions?.map(\.use.wording?.lineLength) == [32, 9, nil])
+  }
+
+  @Test func `vertical captions are at the right unless an anchor is written`() throws {
+    let captions = try lowered(
+      text(#"{"asset": "w", "vertical": true}, {"asset": "w", "vertical": true, "anchor": "left"}, {"asset": "w"}"#),
+      assets: try Self.assets()
+    ).captions
+    let styles = (captions ?? []).map { if case .drawn(let style) = $0.use { style } else { nil as CaptionStyle? } }
+    #expect(styles.map { $0?.anchor } == [.topRight, .left, .bottom])
+    #expect(styles.map { $0?.isVertical } == [true, true, nil])
+  }
+
   @Test func `a subtitle track is put together from clips`() throws {
     func text(_ tracks: String, to output: String = "out.mp4") -> String {
       documentText(tracks: "[\(tracks)]", export: #"{"to": "\#(output)"}"#)
@@ -120,6 +138,23 @@ import Testing
         ##"{"asset": "mute", "highlightColor": "#ffffff"}"##, "a.mkv",
         ["/captions/0/highlightColor", "styles of its own"]
       ),
+      (#"{"asset": "mute", "lineLength": 30}"#, "a.mkv", ["/captions/0/lineLength", "styles of its own"]),
+      (#"{"asset": "mute", "as": "track", "lineLength": 30}"#, "a.mkv", ["/lineLength", "styles of its own"]),
+      (#"{"asset": "w", "lineLength": 7}"#, "a.mkv", ["/captions/0/lineLength", "8 to 200"]),
+      (#"{"asset": "w", "maxChars": 7}"#, "a.mkv", ["/captions/0/maxChars", "did you mean 'lineLength'"]),
+      (#"{"asset": "mute", "speakers": {"A": {}}}"#, "a.mkv", ["/captions/0/speakers", "styles of its own"]),
+      (#"{"asset": "mute", "as": "track", "speakerNames": true}"#, "a.mkv", ["/speakerNames", "styles of its own"]),
+      (#"{"asset": "w", "speakers": {"A": {"colour": "red"}}}"#, "a.mkv", ["/speakers/A/colour", "color"]),
+      (#"{"asset": "w", "speakers": {"": {}}}"#, "a.mkv", ["/speakers/", "must not be empty"]),
+      (#"{"asset": "w", "speakers": ["A"]}"#, "a.mkv", ["/captions/0/speakers", "object of speakers by name"]),
+      (
+        ##"{"asset": "w", "as": "track", "speakers": {"A": {"color": "#ffffff"}}}"##, "a.mkv",
+        ["/captions/0/speakers/A/color", "drawn"]
+      ),
+      (#"{"asset": "w", "voices": {}}"#, "a.mkv", ["/captions/0/voices", "did you mean 'speakers'"]),
+      (#"{"asset": "w", "vertical": true, "box": {}}"#, "a.mkv", ["/captions/0/box", "leave out 'box'"]),
+      (#"{"asset": "w", "as": "track", "vertical": true}"#, "a.mkv", ["/captions/0/vertical", "drawn"]),
+      (#"{"asset": "mute", "vertical": true}"#, "a.mkv", ["/captions/0/vertical", "styles of its own"]),
       (#"{"asset": "w", "file": "x"}"#, "a.mkv", ["/captions/0/file", "did you mean 'asset'"]),
     ]
     for (captions, output, words) in cases {

@@ -57,6 +57,7 @@ enum DocumentReference {
     Section(name: "loudness", keys: LoudnessKeys.table.keys),
     Section(name: "captions", keys: CaptionKeys.table.keys),
     Section(name: "cue", keys: CueKeys.table.keys),
+    Section(name: "speaker", keys: SpeakerKeys.table.keys),
     Section(name: "subtitleTrack", keys: SubtitleTrackKeys.table.keys),
     Section(name: "subtitleClip", keys: SubtitleTrackKeys.clipTable.keys),
     Section(name: "export", keys: ExportKeys.table.keys),

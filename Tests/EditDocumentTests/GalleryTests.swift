@@ -78,7 +78,10 @@ import Testing
 
   @Test func `every style of captions and of waveforms has a picture`() throws {
     let captions = try fragments("Captions").compactMap { $0 as? [String: Any] }
-    for key in ["box", "highlightColor", "spokenColor", "leftMargin", "rightMargin", "topMargin", "bottomMargin"] {
+    let keys = [
+      "box", "highlightColor", "spokenColor", "leftMargin", "rightMargin", "topMargin", "bottomMargin", "vertical",
+    ]
+    for key in keys + CaptionKeys.texts {
       #expect(captions.contains { $0[key] != nil }, "no picture of '\(key)'")
     }
     let waveforms = try fragments("Waveforms").compactMap { ($0 as? [String: Any])?["waveform"] as? [String: Any] }

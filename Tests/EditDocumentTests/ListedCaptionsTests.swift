@@ -36,6 +36,26 @@ import Testing
     #expect(track.0.source == (try MediaTimeRange(start: at("1"), end: at("3"))))
   }
 
+  @Test func `those who speak are in the list, and how they are shown in the captions`() throws {
+    let cues = ##"""
+      { "over": "0..1", "text": "Hi", "speaker": "Fred  {Smith}" }, { "over": "2..3", "text": "Who?" }
+      """##
+    let keys = ##"""
+      , "speakers": { "Fred Smith": { "color": "#ffd04080" }, "Mary": { "name": "MARY" } }, "speakerNames": true
+      """##
+    let (captions, format) = try listed(try lowered(text(cues, keys)))
+    #expect(format.events.map { $0.text } == ["{\\=Fred Smith}Hi", "Who?"])
+    let color = Color(red: 255, green: 208, blue: 64, alpha: 128)
+    #expect(
+      captions.use.wording
+        == CaptionWording(
+          speakers: ["Fred Smith": CaptionSpeaker(color: color), "Mary": CaptionSpeaker(name: "MARY")],
+          showsSpeakers: true))
+    let read = try Document(json: text(cues, keys))
+    #expect(read.captions[0].cues.map(\.speaker) == ["Fred  {Smith}", nil] && read.captions[0].speakers.count == 2)
+    #expect(try Document(json: read.json) == read)
+  }
+
   @Test func `each output, and each list, has its own`() throws {
     let edit = try lowered(
       text(Self.two + #"] }, { "as": "track", "cues": [ { "over": "0..1", "text": "x" }"#))

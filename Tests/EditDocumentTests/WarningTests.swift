@@ -331,6 +331,49 @@ import Testing
     #expect(try found(#", "use": "3..9""#).count == 1)
   }
 
+  @Test func `speakers who say nothing`() throws {
+    func found(_ keys: String, _ speaker: String = #", "speaker": "Fred""#) throws -> [String] {
+      let cues = #"{"over": "0..1", "text": "Hi"\#(speaker)}, {"over": "2..3", "text": "Oh"\#(speaker)}"#
+      let text = documentText(tracks: "[\(picture)]", #""captions": [{"cues": [\#(cues)]\#(keys)}]"#)
+      return try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: standardAssets(), output: nil).warnings
+        .map(\.description).filter { $0.contains("speak") }
+    }
+    #expect(try found(#", "speakerNames": true"#) == [] && found(#", "speakers": {"Fred": {}}"#) == [])
+    #expect(
+      try found(#", "speakers": {"Fred": {}, "Frd": {"name": "F"}, "Mary": {}}"#) == [
+        "/captions/0/speakers/Frd: 'Frd' says nothing in the captions of the list (did you mean 'Fred'?)",
+        "/captions/0/speakers/Mary: 'Mary' says nothing in the captions of the list",
+      ])
+    #expect(
+      try found(#", "speakerNames": true"#, "") == [
+        "/captions/0/speakerNames: the captions of the list do not say who speaks"
+      ])
+    #expect(try found(#", "speakers": {"Fred": {}}"#, "").count == 1 && found("", "") == [])
+  }
+
+  @Test func `captions with many lines when they are broken`() throws {
+    func found(_ keys: String) throws -> [String] {
+      let cues = ["A line of words", "One that is long, in which there are many words", "Another of many words, it is"]
+        .enumerated().map { #"{"over": "\#($0).5..\#($0 + 1)", "text": "\#($1)"}"# }.joined(separator: ", ")
+      let text = documentText(tracks: "[\(picture)]", #""captions": [{"cues": [\#(cues)]\#(keys)}]"#)
+      return try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: standardAssets(), output: nil).warnings
+        .map(\.description).filter { $0.contains("lines") }
+    }
+    #expect(try found("") == [] && found(#", "lineLength": 40"#) == [])
+    let place = "/captions/0/lineLength: the caption at"
+    #expect(
+      try found(#", "lineLength": 20"#)
+        == ["\(place) 3/2 s has 3 lines of at most 20 characters; more than 2 are hard to read"])
+    #expect(
+      try found(#", "lineLength": 13"#)
+        == [
+          "\(place) 3/2 s, the first of 2 such captions, has 5 lines of at most 13 characters; more than 2 are hard to "
+            + "read"
+        ])
+    #expect(try found(#", "lineLength": 20, "as": "track""#).count == 1)
+    #expect(try found(#", "lineLength": 20, "use": "2..9""#) == [])
+  }
+
   @Test(arguments: [
     (#"{"asset": "v", "use": "0..10"}"#, #"{"asset": "w", "use": "2..4"}"#, true),
     (#"{"asset": "v", "use": "0..10"}"#, #"{"asset": "w", "use": "0..20"}"#, false),

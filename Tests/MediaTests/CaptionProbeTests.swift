@@ -68,9 +68,37 @@ import Testing
       """, as: "a.vtt")
     #expect(
       events(web) == [
-        "1000-3000 {\\k50.5}One {\\k49.5}two {\\k100}\\{3\\}", "5000-6000 none {\\b1}here{\\b0}  ",
+        "1000-3000 {\\k50.5}{\\=Ann}One {\\k49.5}two {\\k100}\\{3\\}", "5000-6000 none {\\b1}here{\\b0}  ",
         "3604000-3606000 {\\k50}{\\k50}late back beyond {\\k100}end",
       ])
+  }
+
+  @Test func `the voices of WebVTT have marks in the text`() throws {
+    let web = try probe(
+      """
+      WEBVTT
+
+      00:01.000 --> 00:03.000
+      <v.loud.first Fred  &amp; Mary>Hi, <i>you</i></v>
+
+      00:02.000 --> 00:04.000
+      <v Fred>One
+      <v {M}\\ary>two</v> three</v> <v.x>none <video>
+
+      00:03.000 --> 00:05.000
+      nobody </v><c.v>here
+      """, as: "a.vtt")
+    #expect(
+      events(web) == [
+        "1000-3000 {\\=Fred & Mary}Hi, {\\i1}you{\\i0}{\\=}",
+        "2000-4000 {\\=Fred}One\\N{\\=Mary}two{\\=Fred} three{\\=} {\\=}none ", "3000-5000 nobody here",
+      ])
+    let movie = try TemporaryFolder()
+    let (source, file) = (movie.path("a.vtt"), movie.path("a.mkv"))
+    try Data("WEBVTT\n\n00:01.000 --> 00:03.000\n<v Ann>One <00:00:01.500>two\n".utf8)
+      .write(to: URL(fileURLWithPath: source))
+    _ = try Tool.ffmpeg(["-i", source, "-c", "copy", file])
+    #expect(events(try AssetProbe.probe(openSource(file), name: file)) == ["1000-3000 {\\=Ann}One two"])
   }
 
   @Test func `tags of karaoke in SRT are kept, and no other ones of that form`() throws {

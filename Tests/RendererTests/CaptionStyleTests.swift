@@ -216,4 +216,46 @@ import Testing
       ##"{ "asset": "c", "outline": 0, "size": 14, "anchor": "top", "margin": 5, "bottomMargin": 50 }"##)[10]
     #expect((5..<11).contains(pixels(top) { $0 > 200 }.rows.lowerBound))
   }
+
+  // MARK: Lines
+
+  @Test func `lines are broken at their length, and only the words of a speaker have the colour`() throws {
+    let cue =
+      "WEBVTT\n\n00:00.000 --> 00:01.000\n<v Ann>HHHH HHHH HHHH</v>\n\n00:01.000 --> 00:02.000\nHHHH HHHH HHHH\n"
+    let film = try Film(cue, as: "words.vtt")
+    func frames(_ keys: String) throws -> [Data] {
+      try film.frames(##"{ "asset": "c", "outline": 0, "size": 24, "anchor": "top" \##(keys) }"##)
+    }
+    let whole = pixels(try frames("")[45]) { $0 > 200 }
+    let broken = pixels(try frames(#", "lineLength": 9"#)[45]) { $0 > 200 }
+    #expect(broken.rows.count > whole.rows.count * 2 && broken.columns.count < whole.columns.count * 3 / 4)
+    #expect(abs(broken.count - whole.count) < whole.count / 10)
+    let named = try frames(##", "speakers": { "Ann": { "color": "#ff0000" } }"##)
+    #expect(pixels(named[15], plane: 2) { $0 > 200 }.count > 300 && pixels(named[45], plane: 2) { $0 > 200 }.count == 0)
+    #expect(pixels(named[45]) { $0 > 200 }.count == whole.count)
+  }
+
+  @Test func `vertical lines are at the right of the frame, from the top, and beside each other`() throws {
+    let film = try Film(
+      Self.caption("海辺、山川") + Self.caption("空", from: "00:00:00,500", to: "00:00:01,500")
+        + Self.caption(String(repeating: "海", count: 24), from: "00:00:02,000", to: "00:00:03,000"), as: "sea.srt")
+    func frames(_ keys: String) throws -> [Data] {
+      try film.frames(#"{ "asset": "c", "outline": 0, "size": 24, "margin": 10, "vertical": true \#(keys) }"#)
+    }
+    let shown = try frames("")
+    let one = pixels(shown[5]) { $0 > 150 }
+    #expect(one.count > 300 && one.rows.count > 2 * one.columns.count)
+    #expect(one.columns.upperBound < 310 && one.columns.lowerBound > 280 && (10...16).contains(one.rows.lowerBound))
+    // The second is left of the first, which stays; alone it is where the first was.
+    let both = pixels(shown[20]) { $0 > 150 }
+    #expect(both.count > one.count + 50 && both.columns.upperBound == one.columns.upperBound)
+    #expect((15...35).contains(one.columns.lowerBound - both.columns.lowerBound) && both.rows == one.rows)
+    #expect(pixels(shown[40]) { $0 > 150 }.columns.lowerBound > 280)
+    // 24 characters are four lines of 6, within the margins.
+    let long = pixels(shown[75]) { $0 > 150 }
+    #expect(long.rows.upperBound < 170 && (70...120).contains(long.columns.count))
+    let left = pixels(try frames(#", "anchor": "bottom-left""#)[5]) { $0 > 150 }
+    #expect(left.columns.lowerBound >= 10 && left.columns.upperBound < 45)
+    #expect((160...170).contains(left.rows.upperBound) && abs(left.count - one.count) < 40)
+  }
 }

@@ -36,6 +36,76 @@ import Testing
     return hasText ? "0,0,Default,,0,0,0,," + result : ""
   }
 
+  @Test func `lines are broken when they are drawn, and the fonts stay those of the text`() throws {
+    let text = "{\\i1}We {\\k50}went to{\\i0} 海岸へ行く and\\Nback"
+    let format = CaptionsFormat(
+      header: "", hasStyles: false,
+      events: [CaptionEvent(start: 0, end: 9, fields: "0,0,Default,,0,0,0,,\(text)")])
+    let frame = PixelSize(width: 640, height: 360)
+    var style = CaptionStyle(size: 40, outline: 2, margin: 20)
+    let whole = CaptionScript(format, style: style, frame: frame)
+    style.wording = CaptionWording(lineLength: 8)
+    let wrapped = CaptionScript(format, style: style, frame: frame)
+    #expect(wrapped.requests == whole.requests)
+    // One font for each character that is not ASCII, by turns, so that a wrong place shows.
+    func font(_ name: String) -> PlannedFont {
+      PlannedFont(
+        digest: name, index: 0, format: "TrueType", weight: 80, slant: 0, variations: "", isColor: false,
+        pictureSize: nil)
+    }
+    let fonts = CaptionFonts(
+      whole.requests.map { request in
+        TextFonts(
+          fonts: [font("a"), font("b"), font("c")],
+          runs: request.text.unicodeScalars.map {
+            FontRun(length: UTF8.width($0), font: $0.isASCII ? 0 : 1 + Int($0.value) % 2)
+          })
+      })
+    var used: [PlannedFont] = []
+    let drawn = wrapped.fields(try #require(wrapped.events.first), fonts: fonts, used: &used)
+    let expected = whole.fields(try #require(whole.events.first), fonts: fonts, used: &used)
+    func shown(_ fields: String) -> String { fields.replacing("\\N", with: "|") }
+    #expect(drawn != expected)
+    #expect(shown(drawn).filter { $0 != "|" && $0 != " " } == shown(expected).filter { $0 != "|" && $0 != " " })
+    let lines = drawn.replacing(/\{[^}]*\}/, with: "").commaFields()[8]
+    #expect(lines == "We went\\Nto 海岸へ\\N行く and\\Nback")
+  }
+
+  @Test func `speakers are drawn in their colours, with the times of their words, and marks are not drawn`() throws {
+    let format = CaptionsFormat(
+      header: "", hasStyles: false,
+      events: [
+        CaptionEvent(start: 0, end: 2000, fields: "0,0,Default,,0,0,0,,{\\k50}{\\=Fred}Hi {\\k150}you{\\=}\\N(rain)")
+      ])
+    func drawn(_ style: CaptionStyle) throws -> String {
+      let script = CaptionScript(format, style: style, frame: PixelSize(width: 640, height: 360))
+      let fonts = CaptionFonts(script.requests.map { _ in TextFonts(fonts: [], runs: []) })
+      var used: [PlannedFont] = []
+      return script.fields(try #require(script.events.first), fonts: fonts, used: &used).commaFields()[8]
+    }
+    var style = CaptionStyle(size: 40, outline: 2, margin: 20)
+    #expect(try drawn(style) == "Hi you\\N(rain)")
+    let red = Color(red: 255, green: 0, blue: 0)
+    style.wording = CaptionWording(speakers: ["Fred": CaptionSpeaker(color: red)], showsSpeakers: true)
+    #expect(try drawn(style) == "{\\1c&H0000FF&}Fred: Hi you{\\1c}\\N(rain)")
+    style.spokenColor = Color(red: 0, green: 255, blue: 0)
+    #expect(
+      try drawn(style)
+        == "{\\1c&H0000FF&}{\\1c&H00FF00&}Fred: Hi {\\1c&H0000FF&\\t(500,500,\\1c&H00FF00&)}you{\\1c}"
+        + "{\\1c&HFFFFFF&\\t(500,500,\\1c&H00FF00&)}\\N(rain)")
+    // What fonts are found for is the text with the names.
+    let script = CaptionScript(format, style: style, frame: PixelSize(width: 640, height: 360))
+    style.wording?.lineLength = 8
+    #expect(CaptionScript(format, style: style, frame: PixelSize(width: 9, height: 9)).requests == script.requests)
+    #expect(script.requests.map(\.text) == ["Fred: Hi \nyou\n\n(rain)\n"])
+  }
+
+  @Test func `tracks have no marks of voices`() {
+    let event = CaptionEvent(start: 0, end: 9, fields: "0,0,Default,,0,0,0,,{\\=Fred}Hi{\\=}")
+    #expect(CaptionWording().written(event).text == "Hi")
+    #expect(CaptionWording(showsSpeakers: true).written(event).text == "Fred: Hi")
+  }
+
   @Test func `escapes, tags and comments are those of libass`() {
     var state: UInt64 = 1
     func random(_ count: Int) -> Int {

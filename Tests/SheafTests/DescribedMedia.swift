@@ -216,15 +216,21 @@ struct RandomEdits {
 
   private mutating func captions() throws -> [Edit.Captions] {
     let part = try MediaTimeRange(start: MediaTime(seconds: 1), end: MediaTime(seconds: 9))
-    let style = Edit.Captions.Style(
+    var style = Edit.Captions.Style(
       font: "serif", isItalic: flip(), size: number(10, 60), color: color(), outline: number(0, 4), anchor: .top,
       margin: flip() ? whole(0...99) : nil, sideMargin: flip() ? whole(0...99) : nil,
       edges: flip() ? CaptionMargins(left: flip() ? whole(0...99) : nil, bottom: whole(0...99)) : nil,
       box: flip() ? TextBox(padding: whole(0...20), radius: whole(0...9)) : nil,
-      highlightColor: flip() ? color() : nil, spokenColor: flip() ? color() : nil)
+      highlightColor: flip() ? color() : nil, spokenColor: flip() ? color() : nil, isVertical: flip())
+    if style.isVertical { style.box = nil }
     return [
       Edit.Captions("words", source: flip() ? part : nil, at: MediaTime(value: -1, timescale: 3)),
-      Edit.Captions("words", use: .drawn(style)),
+      Edit.Captions(
+        "words", use: .drawn(style),
+        wording:
+          CaptionWording(
+            lineLength: whole(8...99), speakers: ["Ann": CaptionSpeaker(color: color(), name: flip() ? "A" : nil)],
+            showsSpeakers: flip() ? true : nil)),
       Edit.Captions("words", use: .track(.init(language: "deu", isDefault: flip()))),
     ].filter { _ in flip() }
   }

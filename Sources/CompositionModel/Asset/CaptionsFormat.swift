@@ -28,6 +28,7 @@ public struct CaptionEvent: Sendable, Hashable, Codable {
   /// In milliseconds of the asset's timeline; after the start.
   public var end: Int64
   /// The fields `ReadOrder, Layer, Style, Name, MarginL, MarginR, MarginV, Effect, Text`, separated by commas.
+  /// In the text of a file without styles `{\=Fred}` is before what Fred says.
   public var fields: String
 
   public init(start: Int64, end: Int64, fields: String) {

@@ -88,12 +88,16 @@ public struct CaptionStyle: Sendable, Hashable, Codable {
   public var highlightColor: Color?
   /// The color of words that have been said. Nil: `color`.
   public var spokenColor: Color?
+  /// What becomes of the texts. Nil: they are as they are written.
+  public var wording: CaptionWording?
+  /// Whether lines run from top to bottom, the first line at the right. Nil: they do not.
+  public var isVertical: Bool?
 
   public init(
     font: String = "sans-serif", isBold: Bool = false, isItalic: Bool = false, size: Double, color: Color = .white,
     outline: Double, outlineColor: Color = .black, anchor: Anchor = .bottom, margin: Int,
     sideMargin: Int? = nil, edges: CaptionMargins? = nil, box: TextBox? = nil, highlightColor: Color? = nil,
-    spokenColor: Color? = nil
+    spokenColor: Color? = nil, wording: CaptionWording? = nil, isVertical: Bool? = nil
   ) {
     self.font = font
     self.isBold = isBold
@@ -109,6 +113,8 @@ public struct CaptionStyle: Sendable, Hashable, Codable {
     self.box = box
     self.highlightColor = highlightColor
     self.spokenColor = spokenColor
+    self.wording = wording
+    self.isVertical = isVertical
   }
 }
 
@@ -163,9 +169,12 @@ public struct CaptionTrack: Sendable, Hashable, Codable {
   public var isDefault: Bool
   /// libavformat's names of what else the file states of the track, such as `forced`. Nil: nothing.
   public var characteristics: [String]?
+  /// What becomes of the texts. Nil: they are as they are written.
+  public var wording: CaptionWording?
 
-  public init(label: TrackLabel = TrackLabel(), isDefault: Bool = false) {
+  public init(label: TrackLabel = TrackLabel(), isDefault: Bool = false, wording: CaptionWording? = nil) {
     self.label = label
     self.isDefault = isDefault
+    self.wording = wording
   }
 }

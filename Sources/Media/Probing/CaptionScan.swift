@@ -129,12 +129,12 @@ final class CaptionScan {
     }
   }
 
-  /// The packet of a cue with times of words, which have marks. Nil: it has none.
+  /// The packet of a cue with times of words, or with voices, which have marks. Nil: it has none.
   private func marked(_ packet: Packet) throws(MediaError) -> Packet? {
     let text = packet.withBytes { bytes in
       // The times of a file of WebVTT are in milliseconds.
-      hasWords
-        ? CueWords.marked(webVTT: bytes, start: packet.pts, end: packet.pts &+ packet.duration)
+      hasWords || codec == "webvtt"
+        ? CueWords.marked(webVTT: bytes, start: packet.pts, end: packet.pts &+ packet.duration, hasTimes: hasWords)
         : ["subrip", "srt"].contains(codec) ? CueWords.marked(srt: bytes) : nil
     }
     guard let text else { return nil }

@@ -68,19 +68,21 @@ extension Edit.Captions {
           color: captions.color, outline: captions.outline, outlineColor: captions.outlineColor,
           anchor: captions.anchor, margin: captions.margin, sideMargin: captions.sideMargin,
           edges: captions.edgeMargins,
-          box: captions.box, highlightColor: captions.highlightColor, spokenColor: captions.spokenColor))
+          box: captions.box, highlightColor: captions.highlightColor, spokenColor: captions.spokenColor,
+          isVertical: captions.vertical ?? false))
     case .track:
       use = .track(
         Edit.TextTrack(
           language: captions.language, title: captions.title, isDefault: captions.default ?? false))
     }
-    self.init(captions.asset, source: source, at: start ?? .zero, use: use)
+    self.init(captions.asset, source: source, at: start ?? .zero, use: use, wording: captions.wording)
   }
 
   var written: Document.Captions {
     var captions = Document.Captions(asset)
     captions.use = source.map { Document.TimeRange($0) }
     captions.at = start == .zero ? nil : .seconds(start)
+    captions.wording = wording
     switch use {
     case .drawn(let style):
       captions.font = style.font
@@ -90,6 +92,7 @@ extension Edit.Captions {
       (captions.anchor, captions.margin, captions.sideMargin) = (style.anchor, style.margin, style.sideMargin)
       (captions.edgeMargins, captions.box) = (style.edges, style.box)
       (captions.highlightColor, captions.spokenColor) = (style.highlightColor, style.spokenColor)
+      captions.vertical = style.isVertical ? true : nil
     case .track(let track):
       captions.as = .track
       (captions.language, captions.title) = (track.language, track.title)

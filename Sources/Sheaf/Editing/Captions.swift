@@ -27,7 +27,7 @@ extension Edit {
       public var outline: Double?
       /// Nil: black.
       public var outlineColor: VideoComposition.Color?
-      /// Nil: at the bottom.
+      /// Nil: at the bottom; of vertical captions at the right, from the top.
       public var anchor: VideoComposition.Overlay.Anchor?
       /// Between the text and the frame's edges.
       public var margin: Int?
@@ -41,13 +41,15 @@ extension Edit {
       public var highlightColor: VideoComposition.Color?
       /// Of the words that have been said. Nil: as `color`.
       public var spokenColor: VideoComposition.Color?
+      /// Whether lines run from top to bottom, the first line at the right.
+      public var isVertical: Bool
 
       public init(
         font: String? = nil, isBold: Bool = false, isItalic: Bool = false, size: Double? = nil,
         color: VideoComposition.Color? = nil, outline: Double? = nil, outlineColor: VideoComposition.Color? = nil,
         anchor: VideoComposition.Overlay.Anchor? = nil, margin: Int? = nil, sideMargin: Int? = nil,
         edges: CaptionMargins? = nil, box: TextBox? = nil, highlightColor: VideoComposition.Color? = nil,
-        spokenColor: VideoComposition.Color? = nil
+        spokenColor: VideoComposition.Color? = nil, isVertical: Bool = false
       ) {
         self.font = font
         self.isBold = isBold
@@ -63,6 +65,7 @@ extension Edit {
         self.box = box
         self.highlightColor = highlightColor
         self.spokenColor = spokenColor
+        self.isVertical = isVertical
       }
     }
 
@@ -72,12 +75,19 @@ extension Edit {
     /// The film's time at which `source` starts, or else the asset's time zero. May be negative.
     public var start: MediaTime
     public var use: Use
+    /// What becomes of the texts of a file without styles of its own, such as how long their lines are. Nil: they are
+    /// as they are written.
+    public var wording: CaptionWording?
 
-    public init(_ asset: AssetID, source: MediaTimeRange? = nil, at start: MediaTime = .zero, use: Use = .drawn()) {
+    public init(
+      _ asset: AssetID, source: MediaTimeRange? = nil, at start: MediaTime = .zero, use: Use = .drawn(),
+      wording: CaptionWording? = nil
+    ) {
       self.asset = asset
       self.source = source
       self.start = start
       self.use = use
+      self.wording = wording
     }
   }
 

@@ -1,42 +1,7 @@
 package import CompositionModel
 
-/// The text of an event of ASS: tags and comments in braces, and characters, of which some are written with a
-/// backslash.
-package enum CaptionText {
-  /// What is written with a backslash. A `\N` ends a line; a `\n` does too if lines are not broken otherwise.
-  private static let escapes: [Unicode.Scalar: Unicode.Scalar] = [
-    "N": "\n", "n": "\n", "h": "\u{A0}", "{": "{", "}": "}",
-  ]
-
-  /// The characters that a text without tags shows, each with how it is written.
-  package static func characters(of text: some StringProtocol) -> [(shown: Unicode.Scalar, written: String)] {
-    var characters: [(shown: Unicode.Scalar, written: String)] = []
-    var isEscaped = false
-    for scalar in text.unicodeScalars {
-      if isEscaped {
-        isEscaped = false
-        if let escape = escapes[scalar] {
-          characters[characters.count - 1] = (escape, "\\\(scalar)")
-          continue
-        }
-      }
-      isEscaped = scalar == "\\"
-      characters.append((scalar, String(scalar)))
-    }
-    return characters
-  }
-
-  /// Where the first brace is that opens tags or a comment.
-  /// - Parameter count: characters at the beginning that are passed over.
-  package static func tags(in text: Substring, after count: Int) -> Substring.Index? {
-    var isEscaped = false
-    for index in text.indices.dropFirst(count) {
-      if !isEscaped, text[index] == "{" { return index }
-      isEscaped = text[index] == "\\"
-    }
-    return nil
-  }
-
+/// Captions for tracks of codecs other than ASS.
+extension CaptionText {
   /// The fields of an event for a track of another codec than ASS: characters as they are, and neither drawings nor
   /// comments of a script. Empty: it has no text.
   /// - Parameter isStyled: whether the event is of a file with styles. In others braces without tags are text.
