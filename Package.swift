@@ -17,7 +17,6 @@ let optimised: [CSetting] = isDependency ? [] : [.unsafeFlags(["-O2"], .when(con
 let optimisedSwift: [SwiftSetting] = isDependency ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let yaml: Target.Dependency = .product(name: "Yams", package: "Yams")
 let csv: Target.Dependency = .product(name: "SwiftCSV", package: "SwiftCSV")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nio: [Target.Dependency] = [
@@ -47,7 +46,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/swiftcsv/SwiftCSV", from: "0.10.0"),
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
@@ -149,12 +147,14 @@ let package = Package(
         "ContentStorage", "Digest", "PieceFiles", "Runtime", "SystemSupport", "TLS", protobuf, logging,
       ],
       swiftSettings: strict + optimisedSwift),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(
       name: "Client",
       dependencies: [
-        "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "FarmWire", "Wire", "ContentStorage", "Digest",
+        "CYAML", "CompositionModel", "EditDocument", "FarmAPI", "FarmModel", "FarmWire", "Wire", "ContentStorage",
+        "Digest",
         "Runtime", "SystemSupport", "TLS",
-        protobuf, yaml,
+        protobuf,
       ],
       swiftSettings: strict + optimisedSwift),
     // The HTTP face of a coordinator. Of Hummingbird its server alone, without its router, files and middleware.

@@ -14,7 +14,7 @@ struct DocumentText: Sendable {
     self.written = written
     isYAML = Self.isYAML(path)
     if isYAML {
-      json = Array(try Self.yaml(written).formatted(width: .max).utf8)
+      json = Array(try Self.yaml(written).value.formatted(width: .max).utf8)
     } else {
       json = path.lowercased().hasSuffix(".jsonc") ? JSONComments.blanked(written) : written
     }
@@ -25,17 +25,28 @@ struct DocumentText: Sendable {
     return path.hasSuffix(".yaml") || path.hasSuffix(".yml")
   }
 
-  private static func yaml(_ text: [UInt8]) throws(DocumentError) -> JSONValue {
+  private static func yaml(
+    _ text: [UInt8]
+  ) throws(DocumentError) -> (value: JSONValue, duplicates: [JSONReader.Duplicate]) {
+    if let offset = JSONReader.firstInvalidByte(text) {
+      throw Self.error(YAMLReader.SyntaxError(offset: offset, message: "this is not UTF-8"), in: text)
+    }
     do throws(YAMLReader.SyntaxError) {
       return try YAMLReader.read(text, limit: JSONReader.greatestByteCount)
     } catch {
-      throw DocumentError(problems: [error.problem])
+      throw Self.error(error, in: text)
     }
+  }
+
+  private static func error(_ error: YAMLReader.SyntaxError, in text: [UInt8]) -> DocumentError {
+    let (line, column) = DocumentPlaces.place(of: error.offset, in: text)
+    let message = "not YAML at line \(line), column \(column): \(error.message)"
+    return DocumentError(problems: [Problem(pointer: "", message: message, line: line, column: column)])
   }
 
   /// Where values are in the text of the file.
   var places: DocumentPlaces {
-    guard isYAML, let root = try? Self.yaml(written) else { return DocumentPlaces(json) }
-    return DocumentPlaces(written, root)
+    guard isYAML, let read = try? Self.yaml(written) else { return DocumentPlaces(json) }
+    return DocumentPlaces(written, read.value, read.duplicates)
   }
 }

@@ -1,111 +1,181 @@
 import CompositionModel
 import EditDocument
-import Yams
 
 /// Reads YAML 1.2 as the JSON that it stands for.
 ///
 /// Scalars are taken as they are written, so that a number is never rounded. What a scalar without quotes is, the core
 /// schema of YAML 1.2 says (section 10.3.2), as far as JSON has it: `yes` and `1:30` are texts. Anchors, aliases and
-/// merge keys (`<<`) are resolved; tags but those of the core schema for texts, lists and objects are refused.
+/// merge keys (`<<`) are resolved; tags but those of the core schema for texts, lists and objects are refused. A key
+/// that occurs twice in an object stays so, for who reads the JSON to report.
 struct YAMLReader {
   /// Why a text is not YAML that stands for JSON.
   struct SyntaxError: Error {
-    /// From 1. Nil: the text as a whole.
-    var line: Int?
-    /// From 1, in characters of the line.
-    var column: Int?
+    /// In bytes of the text.
+    var offset: Int
     var message: String
-
-    var problem: Problem {
-      let place = line.flatMap { line in column.map { " at line \(line), column \($0)" } } ?? ""
-      return Problem(pointer: "", message: "not YAML\(place): \(message)", line: line, column: column)
-    }
   }
 
-  private var places: CharacterPlaces
-  /// What may still be read, in characters of scalars and in values: aliases may stand for more than a text has.
+  /// A value, and what it costs where an alias repeats it.
+  private struct Node {
+    var value: JSONValue
+    /// In values, and bytes of scalars and keys.
+    var size: Int
+    /// Of the values in it.
+    var depth: Int
+  }
+
+  private static let textTag = "tag:yaml.org,2002:str"
+  private static let listTag = "tag:yaml.org,2002:seq"
+  private static let objectTag = "tag:yaml.org,2002:map"
+  private static let mergeKey = "<<"
+
+  private let events: YAMLEvents
+  private var anchors: [String: Node] = [:]
+  private var duplicates: [JSONReader.Duplicate] = []
+  /// What aliases may still add to the text: they may stand for more than it has.
   private var left: Int
 
-  /// - Returns: The value. Its offsets are those of the text.
-  static func read(_ text: [UInt8], limit: Int) throws(SyntaxError) -> JSONValue {
-    guard let string = String(validating: text, as: UTF8.self) else {
-      throw SyntaxError(message: "this is not UTF-8")
+  /// - Returns: The value, and the keys that occur a second time. Offsets are those of the text.
+  /// - Parameter limit: The most bytes of the text, and of what aliases add to it.
+  static func read(
+    _ text: [UInt8], limit: Int
+  ) throws(SyntaxError) -> (value: JSONValue, duplicates: [JSONReader.Duplicate]) {
+    guard text.count <= limit else {
+      throw SyntaxError(offset: 0, message: "the document has \(text.count) bytes; at most \(limit) are allowed")
     }
-    let node: Node?
-    do {
-      node = try Parser(yaml: string, resolver: .basic, encoding: .utf8).singleRoot()
-    } catch let error as YamlError {
-      throw SyntaxError(error)
-    } catch {
-      throw SyntaxError(message: "\(error)")
+    if text.starts(with: [0xEF, 0xBB, 0xBF]) {
+      throw SyntaxError(offset: 0, message: "the document starts with a byte order mark; save it as UTF-8 without one")
     }
-    guard let node else { throw SyntaxError(message: "there is nothing in it") }
-    var reader = YAMLReader(places: CharacterPlaces(text), left: limit)
-    return try reader.value(node, at: .root, depth: 0)
+    var reader = YAMLReader(events: YAMLEvents(text), left: limit)
+    let value = try reader.document()
+    return (value, reader.duplicates)
   }
 
-  private mutating func value(
-    _ node: Node, at pointer: JSONPointer, depth: Int
-  ) throws(SyntaxError) -> JSONValue {
-    try take(1, node)
-    guard depth <= JSONReader.greatestDepth else {
-      throw error("values are nested more than \(JSONReader.greatestDepth) deep", node)
+  private mutating func document() throws(SyntaxError) -> JSONValue {
+    while true {
+      let event = try events.next()
+      switch event.kind {
+      case .streamEnd: throw SyntaxError(offset: 0, message: "there is nothing in it")
+      case .document, .other: continue
+      default: break
+      }
+      let node = try node(event, at: .root, depth: 0)
+      while true {
+        let rest = try events.next()
+        switch rest.kind {
+        case .streamEnd: return node.value
+        case .document: throw SyntaxError(offset: rest.offset, message: "another document follows; a film has one")
+        default: continue
+        }
+      }
     }
-    let content: JSONValue.Content
-    switch node {
-    case .scalar(let scalar):
-      content = try self.content(scalar, node)
-    case .sequence(let sequence):
-      try check(sequence.tag, Tag.Name.seq, node)
-      var items: [JSONValue] = []
-      for item in sequence { items.append(try value(item, at: pointer.index(items.count), depth: depth + 1)) }
-      content = .array(items)
-    case .mapping(let mapping):
-      try check(mapping.tag, Tag.Name.map, node)
-      content = .object(try members(mapping, at: pointer, depth: depth))
-    case .alias:
-      // The parser has replaced it.
-      throw error("an alias of nothing", node)
-    }
-    return JSONValue(content: content, pointer: pointer, offset: places.offset(of: node.mark))
   }
 
-  private mutating func members(
-    _ mapping: Node.Mapping, at pointer: JSONPointer, depth: Int
-  ) throws(SyntaxError) -> [(key: String, value: JSONValue)] {
+  private mutating func node(
+    _ event: YAMLEvents.Event, at pointer: JSONPointer, depth: Int
+  ) throws(SyntaxError) -> Node {
+    try check(depth: depth, event)
+    var node: Node
+    switch event.kind {
+    case .alias(let name):
+      guard let found = anchors[name] else { throw error("there is no anchor '\(name.shortened)' before", event) }
+      try check(depth: depth + found.depth, event)
+      try take(found.size, event)
+      return found
+    case .scalar(let text, let isPlain):
+      let content = try content(text, isPlain: isPlain, event)
+      node = Node(
+        value: JSONValue(content: content, pointer: pointer, offset: event.offset), size: 1 + text.utf8.count, depth: 0)
+    case .sequence:
+      try check(event, Self.listTag)
+      node = try list(event, at: pointer, depth: depth)
+    case .mapping:
+      try check(event, Self.objectTag)
+      node = try object(event, at: pointer, depth: depth)
+    case .end, .document, .other, .streamEnd:
+      throw error("a value should be here", event)
+    }
+    if let anchor = event.anchor { anchors[anchor] = node }
+    return node
+  }
+
+  private mutating func list(
+    _ start: YAMLEvents.Event, at pointer: JSONPointer, depth: Int
+  ) throws(SyntaxError) -> Node {
+    var (items, size, inner) = ([JSONValue](), 1, 0)
+    while true {
+      let event = try events.next()
+      if case .end = event.kind { break }
+      let item = try node(event, at: pointer.index(items.count), depth: depth + 1)
+      items.append(item.value)
+      size += item.size
+      inner = max(inner, item.depth + 1)
+    }
+    return Node(
+      value: JSONValue(content: .array(items), pointer: pointer, offset: start.offset), size: size, depth: inner)
+  }
+
+  private mutating func object(
+    _ start: YAMLEvents.Event, at pointer: JSONPointer, depth: Int
+  ) throws(SyntaxError) -> Node {
     var members: [(key: String, value: JSONValue)] = []
     var merged: [(key: String, value: JSONValue)] = []
     var names: Set<String> = []
-    for (key, written) in mapping {
-      guard case .scalar(let name) = key else { throw error("a key should be a text", key) }
-      if name.string == "<<", name.style == .plain {
-        for source in try mergedMappings(written) { merged += try self.members(source, at: pointer, depth: depth) }
-        continue
+    var (size, inner) = (1, 0)
+    while true {
+      let event = try events.next()
+      if case .end = event.kind { break }
+      guard case .scalar(let name, let isPlain) = event.kind else { throw error("a key should be a text", event) }
+      try check(event, Self.textTag)
+      if let anchor = event.anchor {
+        anchors[anchor] = Node(
+          value: JSONValue(content: .string(name), pointer: pointer, offset: event.offset), size: 1 + name.utf8.count,
+          depth: 0)
       }
-      try take(name.string.utf8.count, key)
-      guard names.insert(name.string).inserted else { throw error(JSONReader.duplicateKey, key) }
-      members.append((name.string, try value(written, at: pointer.key(name.string), depth: depth + 1)))
+      let next = try events.next()
+      let isMerged = name == Self.mergeKey && isPlain && event.tag == nil
+      // What is merged is not in the object, but a part of it.
+      let value = try node(next, at: pointer.key(name), depth: isMerged ? depth : depth + 1)
+      size += name.utf8.count + value.size
+      inner = max(inner, isMerged ? value.depth : value.depth + 1)
+      if isMerged {
+        merged += try mergedMembers(value.value, next)
+      } else {
+        if !names.insert(name).inserted { duplicates.append((pointer.key(name), event.offset)) }
+        members.append((name, value.value))
+      }
     }
     // The object's own keys go before what it is merged with, and of that the first.
-    return members + merged.filter { names.insert($0.key).inserted }
+    members += merged.filter { names.insert($0.key).inserted }
+    return Node(
+      value: JSONValue(content: .object(members), pointer: pointer, offset: start.offset), size: size, depth: inner)
   }
 
-  private func mergedMappings(_ node: Node) throws(SyntaxError) -> [Node.Mapping] {
-    switch node {
-    case .mapping(let mapping): return [mapping]
-    case .sequence(let sequence):
-      var mappings: [Node.Mapping] = []
-      for item in sequence { mappings += try mergedMappings(item) }
-      return mappings
-    default: throw error("'<<' merges an object, or a list of objects, into this one", node)
+  private func mergedMembers(
+    _ value: JSONValue, _ event: YAMLEvents.Event
+  ) throws(SyntaxError) -> [(key: String, value: JSONValue)] {
+    switch value.content {
+    case .object(let members): return members
+    case .array(let items):
+      var merged: [(key: String, value: JSONValue)] = []
+      for item in items {
+        guard case .object(let members) = item.content else { throw notMerged(event) }
+        merged += members
+      }
+      return merged
+    default: throw notMerged(event)
     }
   }
 
-  private mutating func content(_ scalar: Node.Scalar, _ node: Node) throws(SyntaxError) -> JSONValue.Content {
-    let text = scalar.string
-    try take(text.utf8.count, node)
-    guard scalar.isPlain else {
-      try check(scalar.tag, Tag.Name.str, node)
+  private func notMerged(_ event: YAMLEvents.Event) -> SyntaxError {
+    error("'<<' merges an object, or a list of objects, into this one", event)
+  }
+
+  private func content(
+    _ text: String, isPlain: Bool, _ event: YAMLEvents.Event
+  ) throws(SyntaxError) -> JSONValue.Content {
+    guard isPlain, event.tag == nil else {
+      try check(event, Self.textTag)
       return .string(text)
     }
     switch text {
@@ -116,12 +186,12 @@ struct YAMLReader {
     }
     guard let first = text.utf8.first, "+-.0123456789".utf8.contains(first) else { return .string(text) }
     if Self.isOctalOrHexadecimal(text.utf8) {
-      throw error("\(text) is a number that is not decimal: write it in decimal, or in quotes if it is a text", node)
+      throw error("\(text) is a number that is not decimal: write it in decimal, or in quotes if it is a text", event)
     }
     guard let number = DecimalNumber(text) else { return .string(text) }
     // YAML 1.1 has it in octal.
-    guard !number.whole.hasPrefix("0") || number.whole.count == 1 else {
-      throw error("\(text) begins with 0: write it without, or in quotes if it is a text", node)
+    guard !number.whole.hasPrefix("0") || number.whole.utf8.count == 1 else {
+      throw error("\(text) begins with 0: write it without, or in quotes if it is a text", event)
     }
     return .number(number.json)
   }
@@ -133,20 +203,27 @@ struct YAMLReader {
     return text.starts(with: "0x".utf8) && digits.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
   }
 
-  /// Refuses a tag of another kind of value.
-  private func check(_ tag: Tag, _ own: Tag.Name, _ node: Node) throws(SyntaxError) {
-    guard [Tag.Name.implicit, .nonSpecific, own].contains(where: { $0.rawValue == tag.rawValue }) else {
-      throw error("the tag \(tag.rawValue) means nothing here", node)
+  // MARK: Limits
+
+  /// Refuses a tag of another kind of value. `!` is that of the value's own kind.
+  private func check(_ event: YAMLEvents.Event, _ own: String) throws(SyntaxError) {
+    guard let tag = event.tag, tag != "!", tag != own else { return }
+    throw error("the tag \(tag.shortened) means nothing here", event)
+  }
+
+  private func check(depth: Int, _ event: YAMLEvents.Event) throws(SyntaxError) {
+    guard depth <= JSONReader.greatestDepth else {
+      throw error("values are nested more than \(JSONReader.greatestDepth) deep", event)
     }
   }
 
-  private mutating func take(_ size: Int, _ node: Node) throws(SyntaxError) {
+  private mutating func take(_ size: Int, _ event: YAMLEvents.Event) throws(SyntaxError) {
     left -= size
-    guard left >= 0 else { throw error("with its aliases, the document is too long", node) }
+    guard left >= 0 else { throw error("with its aliases, the document is too long", event) }
   }
 
-  private func error(_ message: String, _ node: Node) -> SyntaxError {
-    SyntaxError(line: node.mark?.line, column: node.mark?.column, message: message)
+  private func error(_ message: String, _ event: YAMLEvents.Event) -> SyntaxError {
+    SyntaxError(offset: event.offset, message: message)
   }
 }
 
@@ -189,68 +266,5 @@ private struct DecimalNumber {
 
   var json: String {
     (isNegative ? "-" : "") + (whole.isEmpty ? "0" : whole) + (fraction.isEmpty ? "" : "." + fraction) + exponent
-  }
-}
-
-extension Node.Scalar {
-  /// Whether it is written without quotes and without a tag.
-  fileprivate var isPlain: Bool { style == .plain && tag.rawValue == Tag.Name.implicit.rawValue }
-}
-
-extension YAMLReader.SyntaxError {
-  fileprivate init(_ error: YamlError) {
-    func said(_ context: YamlError.Context?, _ problem: String) -> String {
-      // With the name of a function that changes it.
-      if problem.hasPrefix("Maximum nesting level") { return "values are nested too deep" }
-      return context.map { "\($0.text): \(problem)" } ?? problem
-    }
-    switch error {
-    case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
-      .composer(let context, let problem, let mark, _):
-      self.init(line: mark.line, column: mark.column, message: said(context, problem))
-    case .duplicatedKeysInMapping(_, let context):
-      self.init(line: context.mark.line, column: context.mark.column, message: JSONReader.duplicateKey)
-    case .reader(let problem, _, _, _): self.init(message: problem)
-    default: self.init(message: "\(error)")
-    }
-  }
-}
-
-/// The bytes of a text at which its characters are, by lines that end as YAML has it.
-private struct CharacterPlaces {
-  private let text: [UInt8]
-  /// Where each line begins, in bytes.
-  private let starts: [Int]
-  /// Of lines that were asked for, where each character begins.
-  private var characters: [Int: [Int]] = [:]
-
-  init(_ text: [UInt8]) {
-    var starts = [0]
-    for index in text.indices {
-      switch text[index] {
-      case 0x0A: starts.append(index + 1)
-      case 0x0D where index + 1 == text.count || text[index + 1] != 0x0A: starts.append(index + 1)
-      // Of NEL, LS and PS the last byte.
-      case 0x85 where index > 0 && text[index - 1] == 0xC2: starts.append(index + 1)
-      case 0xA8...0xA9 where index > 1 && text[index - 1] == 0x80 && text[index - 2] == 0xE2: starts.append(index + 1)
-      default: break
-      }
-    }
-    (self.text, self.starts) = (text, starts)
-  }
-
-  /// The byte of a place, whose column counts characters.
-  mutating func offset(of mark: Mark?) -> Int {
-    guard let mark, starts.indices.contains(mark.line - 1) else { return 0 }
-    let line = mark.line - 1
-    let places: [Int]
-    if let known = characters[line] {
-      places = known
-    } else {
-      let end = line + 1 < starts.count ? starts[line + 1] : text.count
-      places = (starts[line]..<end).filter { text[$0] & 0xC0 != 0x80 }
-      characters[line] = places
-    }
-    return places.indices.contains(mark.column - 1) ? places[mark.column - 1] : places.last ?? starts[line]
   }
 }

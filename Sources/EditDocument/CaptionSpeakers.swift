@@ -10,9 +10,14 @@ extension DocumentReader {
       return [:]
     }
     var speakers: [String: CaptionSpeaker] = [:]
+    var names: Set<String> = []
     for (name, value) in written {
       guard !name.isEmpty, !name.utf8.contains(0) else {
         problems.addShape(value.pointer, "the name of a speaker must not be empty or contain a null character")
+        continue
+      }
+      guard names.insert(CaptionVoices.name(name)).inserted else {
+        problems.addShape(value.pointer, "the speaker '\(name.shortened)' has the name of one before, but for spaces")
         continue
       }
       guard let fields = fields(value, SpeakerKeys.table) else { continue }

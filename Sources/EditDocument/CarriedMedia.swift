@@ -56,7 +56,8 @@ extension Lowering {
             return found.type == .subtitle ? clip : clip.ending(with: found)
           }
         }
-        let isConverted = track.type == .subtitle && !container.storesCaptions(track.codec)
+        let isConverted =
+          track.type == .subtitle && (track.pictureTrack != nil || !container.storesCaptions(track.codec))
         if isConverted {
           captions += carried.map { Self.captions($0, track) }
         } else {
@@ -103,7 +104,11 @@ extension Lowering {
       if track.video?.lacksStoredTimes == true { return "its file does not store when each picture is shown" }
       return Passthrough.obstacle(track.codec, in: container)
     case .subtitle:
-      if container.storesCaptions(track.codec) || track.captions != nil && container.hasTextTracks { return nil }
+      if track.pictureTrack == nil && container.storesCaptions(track.codec)
+        || track.captions != nil && container.hasTextTracks
+      {
+        return nil
+      }
       return "\(track.codec) captions cannot be copied into \(container)"
     case .metadata: return "data of this kind cannot be copied into \(container)"
     }
@@ -159,7 +164,11 @@ extension Lowering {
   ) -> TrackDescription? {
     if clip.asset == first { return track }
     func unnamed(_ asset: AssetID) -> [TrackDescription] {
-      (assets[asset]?.tracks ?? []).filter { $0.type == track.type && named[asset]?.contains($0.index) != true }
+      (assets[asset]?.tracks ?? []).filter {
+        // Closed captions between pictures are no stream that could follow one.
+        $0.type == track.type && named[asset]?.contains($0.index) != true
+          && ($0.pictureTrack == nil) == (track.pictureTrack == nil)
+      }
     }
     var (own, others) = (unnamed(first), unnamed(clip.asset))
     func follows(_ next: TrackDescription, _ track: TrackDescription, _ isNamedAlike: Bool) -> Bool {

@@ -14,16 +14,28 @@ package struct DocumentPlaces: Sendable {
     self.bytes = bytes
     let read = try? JSONReader.read(bytes)  // What is not JSON is reported by who reads the document.
     root = read?.value
-    duplicates = Dictionary((read?.duplicates ?? []).map { ($0.pointer.text, $0.offset) }) { first, _ in first }
+    duplicates = Self.places(read?.duplicates ?? [])
     lines = Self.lines(bytes)
   }
 
   /// - Parameter root: The value of a text of another language. Its offsets are those of the text.
-  package init(_ bytes: [UInt8], _ root: JSONValue) {
+  package init(_ bytes: [UInt8], _ root: JSONValue, _ duplicates: [JSONReader.Duplicate]) {
     self.bytes = bytes
     self.root = root
-    duplicates = [:]
+    self.duplicates = Self.places(duplicates)
     lines = Self.lines(bytes)
+  }
+
+  private static func places(_ duplicates: [JSONReader.Duplicate]) -> [String: Int] {
+    Dictionary(duplicates.map { ($0.pointer.text, $0.offset) }) { first, _ in first }
+  }
+
+  /// The line and the column of a byte of a text, from 1; the column in characters.
+  package static func place(of offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
+    let before = bytes[..<min(offset, bytes.count)]
+    let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    // Every byte but a continuation byte starts a character.
+    return (before.count { $0 == UInt8(ascii: "\n") } + 1, before[start...].count { $0 & 0xC0 != 0x80 } + 1)
   }
 
   private static func lines(_ bytes: [UInt8]) -> [Int] {

@@ -54,7 +54,7 @@ package struct JSONReader {
   }
 
   /// The offset of the first byte that is not UTF-8. Nil if there is none.
-  private static func firstInvalidByte(_ bytes: [UInt8]) -> Int? {
+  package static func firstInvalidByte(_ bytes: [UInt8]) -> Int? {
     var parser = Unicode.UTF8.ForwardParser()
     var iterator = bytes.makeIterator()
     var offset = 0
@@ -69,12 +69,8 @@ package struct JSONReader {
 
   /// An error at a byte offset; by default the current one.
   private func error(_ message: String, at place: Int? = nil) -> JSONSyntaxError {
-    let before = bytes[..<min(place ?? offset, bytes.count)]
-    let newline = UInt8(ascii: "\n")
-    let lineStart = before.lastIndex(of: newline).map { $0 + 1 } ?? 0
-    // Every byte but a continuation byte starts a character.
-    let column = before[lineStart...].count { $0 & 0xC0 != 0x80 }
-    return JSONSyntaxError(line: before.count { $0 == newline } + 1, column: column + 1, message: message)
+    let (line, column) = DocumentPlaces.place(of: place ?? offset, in: bytes)
+    return JSONSyntaxError(line: line, column: column, message: message)
   }
 
   // MARK: Values

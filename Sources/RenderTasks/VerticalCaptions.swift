@@ -64,7 +64,7 @@ struct VerticalCaptions: Sendable {
     var depth = 0
     let kept = parts.enumerated().filter { number, part in
       let isOwn = depth == 0 && number > 0
-      depth += part.count { $0 == "(" } - part.count { $0 == ")" }
+      depth = max(0, depth + part.count { $0 == "(" } - part.count { $0 == ")" })
       let names = ["an", "pos", "move", "org", "fr", "q", "clip", "iclip"]
       let isOldAnchor = part.first == "a" && part.dropFirst().first?.isNumber == true
       return !isOwn || !(isOldAnchor || names.contains(where: part.hasPrefix))

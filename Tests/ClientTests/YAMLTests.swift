@@ -10,7 +10,9 @@ import Testing
 @Suite struct YAMLTests {
   private func json(_ text: String) throws -> String { try value(text).formatted(width: .max) }
 
-  private func value(_ text: String) throws -> JSONValue { try YAMLReader.read(Array(text.utf8), limit: 1 << 16) }
+  private func value(_ text: String) throws -> JSONValue {
+    try YAMLReader.read(Array(text.utf8), limit: 1 << 20).value
+  }
 
   @Test(arguments: [
     ("a: 1", #"{ "a": 1 }"#), ("[0.30, -7.5e-3, +4, .25, 12., -.5E+2]", "[0.30, -7.5e-3, 4, 0.25, 12, -0.5E+2]"),
@@ -33,7 +35,7 @@ import Testing
       "- &x {a: 1}\n- &y {a: 2, c: 4}\n- {<<: [*x, *y]}",
       #"[{ "a": 1 }, { "a": 2, "c": 4 }, { "a": 1, "c": 4 }]"#
     ),
-    ("'<<': 7", #"{ "<<": 7 }"#), ("\u{FEFF}a: 1", #"{ "a": 1 }"#), ("!!map {a: !!seq [1]}", #"{ "a": [1] }"#),
+    ("'<<': 7", #"{ "<<": 7 }"#), ("!!str <<: 7", #"{ "<<": 7 }"#), ("!!map {a: !!seq [1]}", #"{ "a": [1] }"#),
   ])
   func `values are those that are written`(text: String, expected: String) throws {
     #expect(try json(text) == expected)
@@ -42,14 +44,17 @@ import Testing
   @Test(arguments: [
     ("a:\n  - 0x1F", 2, 5, "0x1F is a number that is not decimal"), ("[1, 0o17]", 1, 5, "0o17"),
     ("é: [é, 017]", 1, 8, "017 begins with 0"), ("a: 1\nb: !file x", 2, 4, "the tag !file means nothing"),
-    ("!!int 5", 1, 1, "the tag tag:yaml.org,2002:int"), ("a: 1\na: 2", 1, 1, "occurs twice"),
+    ("!!int 5", 1, 1, "the tag tag:yaml.org,2002:int"), ("!foo a: 1", 1, 1, "the tag !foo"),
+    ("<<: !foo {a: 1}", 1, 5, "the tag !foo"),
+    ("\u{FEFF}a: 1", 1, 1, "byte order mark"),
     ("? [a]\n: 1", 1, 3, "a key should be a text"), ("a: 1\n---\nb: 2", 2, 1, "another document"),
-    ("<<: 7", 1, 5, "merges an object"), ("*nothing", 1, 1, "undefined alias"), ("a:\n\t- 1", 2, 1, "any token"),
-    ("a: [1,\nb", 3, 1, "did not find"),
+    ("<<: 7", 1, 5, "merges an object"), ("*nothing", 1, 1, "there is no anchor"), ("a:\n\t- 1", 2, 1, "any token"),
+    ("a: [1,\nb", 2, 2, "did not find"),
   ])
   func `what is no JSON is refused with its place`(text: String, line: Int, column: Int, words: String) throws {
     let error = try #require(throws: YAMLReader.SyntaxError.self) { try value(text) }
-    #expect(error.line == line && error.column == column && error.message.contains(words), "\(error)")
+    let place = DocumentPlaces.place(of: error.offset, in: Array(text.utf8))
+    #expect(place == (line, column) && error.message.contains(words), "\(place) \(error)")
   }
 
   @Test func `aliases do not make a document of any size, nor nesting one of any depth`() throws {
@@ -61,8 +66,18 @@ import Testing
     for text in [String(repeating: "[", count: 200_000), String(repeating: "- ", count: 200_000)] {
       #expect(throws: YAMLReader.SyntaxError.self) { try value(text) }
     }
+    // Chains of aliases, and merges of merges.
+    var (chain, merges, lists) = ("- &a0 {}\n", "x0: &x0 {}\n", "y0: &y0 [{}]\n")
+    for level in 1...3000 { chain += "- &a\(level) [*a\(level - 1)]\n" }
+    for level in 1...60 {
+      merges += "x\(level): &x\(level) {<<: [*x\(level - 1), *x\(level - 1)]}\n"
+      lists += "y\(level): &y\(level) [*y\(level - 1), *y\(level - 1)]\n"
+    }
+    for text in [chain, merges, lists + "z: {<<: *y60}\n", bomb + "? *a40\n: 1\n"] {
+      #expect(throws: YAMLReader.SyntaxError.self) { try value(text) }
+    }
     for text in ["", "# nothing", "\u{7}"] { #expect(throws: YAMLReader.SyntaxError.self) { try value(text) } }
-    #expect(throws: YAMLReader.SyntaxError.self) { try YAMLReader.read([0x61, 0x3A, 0xFF], limit: 1000) }
+    #expect(throws: DocumentError.self) { try DocumentText([0x61, 0x3A, 0xFF], of: "a.yaml") }
   }
 
   /// JSON is YAML, except that a tab is no indentation.
@@ -73,7 +88,7 @@ import Testing
     for document in documents {
       let bytes = Array(document.utf8)
       let json = try JSONReader.read(bytes).value
-      let yaml = try YAMLReader.read(bytes, limit: 1 << 16)
+      let yaml = try YAMLReader.read(bytes, limit: 1 << 16).value
       #expect(yaml.formatted() == json.formatted())
       #expect(offsets(yaml) == offsets(json), "\(document)")
     }
@@ -106,7 +121,17 @@ import Testing
 
     try Data("a: [".utf8).write(to: folder.url.appending(path: "inner.yaml"))
     let failure = try #require(throws: CommandFailure.self) { try EditFile(path) }
-    #expect("\(failure)".contains("inner.yaml: not YAML at line 2, column 1"), "\(failure)")
+    #expect("\(failure)".contains("inner.yaml: not YAML at line 1, column 5"), "\(failure)")
+  }
+
+  @Test func `a key that occurs twice is reported where it occurs again, as all of them are`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("twice.yml")
+    try Data("sheaf: 1\ntracks: []\r\nassets: {ä: a.mp4, ä: b.mp4}\n# é\ntracks: []\n".utf8)
+      .write(to: URL(fileURLWithPath: path))
+    let edit = try EditFile(path)
+    let found = edit.located(edit.document.problems).filter { $0.message == JSONReader.duplicateKey }
+    #expect(found.map { $0.place(in: "") } == ["3:20", "5:1"], "\(found)")
   }
 
   private func offsets(_ value: JSONValue) -> [Int] {

@@ -20,6 +20,21 @@ import Testing
     #expect(CaptionVoices.mark(" {Fred}\n\\Smith ") == "{\\=Fred Smith}" && CaptionVoices.mark(nil) == "{\\=}")
   }
 
+  @Test(arguments: ["\u{200D}first", "\u{301}first", "\u{200C}", "\u{93E}"])
+  func `marks are found before what joins a character`(text: String) {
+    let marked = "{\\=Fred}\(text){\\i1}\(text){\\=}"
+    #expect(CaptionVoices.names(in: marked) == ["Fred"])
+    #expect(CaptionVoices.removed(from: marked).unicodeScalars.elementsEqual("\(text){\\i1}\(text)".unicodeScalars))
+    #expect(spoken(marked).unicodeScalars.starts(with: "Fred: ".unicodeScalars))
+    #expect(CaptionVoices.names(in: "{\\=\(text)a}b").count == 1)
+  }
+
+  @Test func `a name is as long as it may be`() {
+    let long = String(repeating: "ab ", count: 1000)
+    #expect(CaptionVoices.name(long).count == CaptionVoices.longestName)
+    #expect(CaptionVoices.mark(long).utf8.count < 210)
+  }
+
   @Test func `each speaker has a line of their own, with the name before it`() {
     #expect(spoken(talk) == "Fred: Hi.\\NMary Ann: Hello,\\N{\\i1}Fred{\\i0}.")
     #expect(spoken("{\\=Fred}Hi.{\\=}\\N{\\=Mary}Oh.") == "Fred: Hi.\\NMary: Oh.")

@@ -145,6 +145,10 @@ import Testing
       (#"{"asset": "mute", "speakers": {"A": {}}}"#, "a.mkv", ["/captions/0/speakers", "styles of its own"]),
       (#"{"asset": "mute", "as": "track", "speakerNames": true}"#, "a.mkv", ["/speakerNames", "styles of its own"]),
       (#"{"asset": "w", "speakers": {"A": {"colour": "red"}}}"#, "a.mkv", ["/speakers/A/colour", "color"]),
+      (
+        #"{"asset": "w", "speakers": {"A B": {}, "C": {}, " A  B": {}}}"#, "a.mkv",
+        ["/captions/0/speakers/ A  B", "has the name of one before"]
+      ),
       (#"{"asset": "w", "speakers": {"": {}}}"#, "a.mkv", ["/speakers/", "must not be empty"]),
       (#"{"asset": "w", "speakers": ["A"]}"#, "a.mkv", ["/captions/0/speakers", "object of speakers by name"]),
       (

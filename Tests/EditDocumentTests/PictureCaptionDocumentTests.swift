@@ -23,4 +23,18 @@ import Testing
       documentText(tracks: tracks, export: #"{"to": "out.mkv", "preset": "passthrough"}"#), assets: assets())
     #expect(copied.captions?.isEmpty != false && copied.export.carried?.tracks.isEmpty != false)
   }
+
+  @Test(arguments: ["mkv", "mp4", "mov"])
+  func `they do not follow a text track where pictures are copied`(container: String) throws {
+    var assets = try assets()
+    let captioned = try #require(assets["mute"])
+    assets["w"] = captioned
+    var text = try #require(captioned.tracks.last)
+    (text.index, text.codec, text.pictureTrack, text.isEnabled) = (1, "subrip", nil, true)
+    assets["mute"]?.tracks = Array(captioned.tracks.dropLast()) + [text]
+    let clips = #"[{"clips": [{"asset": "mute"}, {"asset": "w"}]}]"#
+    let joined = documentText(tracks: clips, export: #"{"to": "out.\#(container)", "preset": "passthrough"}"#)
+    let copied = try lowered(joined, assets: assets)
+    #expect(copied.captions?.isEmpty != false && copied.export.carried?.tracks.isEmpty != false)
+  }
 }

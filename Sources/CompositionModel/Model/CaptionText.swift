@@ -24,13 +24,15 @@ package enum CaptionText {
     return characters
   }
 
-  /// Where the first brace is that opens tags or a comment.
-  /// - Parameter count: characters at the beginning that are passed over.
+  /// Where the first brace is that opens tags or a comment. Braces are looked for by scalars: one before a combining
+  /// mark is no character of its own.
+  /// - Parameter count: Scalars at the beginning that are passed over.
   package static func tags(in text: Substring, after count: Int) -> Substring.Index? {
     var isEscaped = false
-    for index in text.indices.dropFirst(count) {
-      if !isEscaped, text[index] == "{" { return index }
-      isEscaped = text[index] == "\\"
+    for index in text.unicodeScalars.indices.dropFirst(count) {
+      let scalar = text.unicodeScalars[index]
+      if !isEscaped, scalar == "{" { return index }
+      isEscaped = scalar == "\\"
     }
     return nil
   }
@@ -41,15 +43,15 @@ package enum CaptionText {
     var rest = text[...]
     // From the first brace on that nothing closes, all is text.
     var hasTags = true
-    while !rest.isEmpty {
-      let closing = hasTags && rest.first == "{" ? rest.firstIndex(of: "}") : nil
-      if rest.first == "{", closing == nil { hasTags = false }
-      if let end = closing {
-        parts.append((true, String(rest[...end])))
-        rest = rest[rest.index(after: end)...]
+    while let first = rest.unicodeScalars.first {
+      let closing = hasTags && first == "{" ? rest.unicodeScalars.firstIndex(of: "}") : nil
+      if first == "{", closing == nil { hasTags = false }
+      if let end = closing.map(rest.unicodeScalars.index(after:)) {
+        parts.append((true, String(rest[..<end])))
+        rest = rest[end...]
         continue
       }
-      let end = (hasTags ? tags(in: rest, after: rest.first == "{" ? 1 : 0) : nil) ?? rest.endIndex
+      let end = (hasTags ? tags(in: rest, after: first == "{" ? 1 : 0) : nil) ?? rest.endIndex
       parts.append((false, String(rest[..<end])))
       rest = rest[end...]
     }

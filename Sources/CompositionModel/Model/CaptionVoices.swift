@@ -4,29 +4,35 @@
 /// ASS has a name for each event, and a caption may have several voices. What is drawn or stored has no marks.
 package enum CaptionVoices {
   private static let start = "{\\="
+  /// The most characters of a name. Of longer ones the beginning counts.
+  package static let longestName = 200
 
   /// The mark of a voice. Nil: that of none.
   package static func mark(_ voice: String?) -> String { "\(start)\(voice.map(name) ?? "")}" }
 
   /// A name as marks have it: with single spaces between its words, and without what ends a mark.
   package static func name(_ written: some StringProtocol) -> String {
-    String(written.filter { !"{}\\".contains($0) }).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    let scalars = written.unicodeScalars.filter { !"{}\\".unicodeScalars.contains($0) }
+    let words = String(String.UnicodeScalarView(scalars.prefix(longestName))).split(whereSeparator: \.isWhitespace)
+    return words.joined(separator: " ")
   }
 
   /// The voice that a mark begins. Nil: it is no mark. Empty: that of none.
   static func voice(of tags: String) -> String? {
-    tags.hasPrefix(start) ? String(tags.dropFirst(start.count).dropLast()) : nil
+    let scalars = tags.unicodeScalars
+    guard scalars.starts(with: start.unicodeScalars) else { return nil }
+    return String(String.UnicodeScalarView(scalars.dropFirst(start.unicodeScalars.count).dropLast()))
   }
 
   /// The names in a text.
   package static func names(in text: String) -> [String] {
-    guard text.contains(start) else { return [] }
+    guard text.unicodeScalars.contains("{") else { return [] }
     return CaptionText.parts(of: text).compactMap { $0.isTags ? voice(of: $0.text) : nil }.filter { !$0.isEmpty }
   }
 
   /// A text without marks.
   package static func removed(from text: String) -> String {
-    guard text.contains(start) else { return text }
+    guard text.unicodeScalars.contains("{") else { return text }
     return CaptionText.parts(of: text).filter { !$0.isTags || voice(of: $0.text) == nil }.map(\.text).joined()
   }
 }
@@ -44,6 +50,8 @@ public struct CaptionSpeaker: Sendable, Hashable, Codable {
 /// Writes a text with the names and the colors of its speakers, in place of the marks.
 struct SpokenText {
   private let speakers: [String: CaptionSpeaker]
+  /// Whether a color of the text is transparent.
+  private let isTransparent: Bool
   private let showsNames: Bool
   /// The color of what nobody says. Nil: no colors are written.
   private let color: Color?
@@ -56,8 +64,9 @@ struct SpokenText {
   private var isAtLineStart = true
 
   init(_ wording: CaptionWording, color: Color?) {
-    let speakers = (wording.speakers ?? [:]).map { (CaptionVoices.name($0.key), $0.value) }
+    let speakers = (wording.speakers ?? [:]).sorted { $0.key < $1.key }.map { (CaptionVoices.name($0.key), $0.value) }
     self.speakers = Dictionary(speakers) { first, _ in first }
+    isTransparent = (speakers.compactMap(\.1.color) + (color.map { [$0] } ?? [])).contains { $0.alpha != 255 }
     showsNames = wording.showsSpeakers ?? false
     self.color = color
   }
@@ -74,9 +83,8 @@ struct SpokenText {
   }
 
   private mutating func setColor(_ new: Color?) {
-    guard let color, new != colored else { return }
+    guard new != colored else { return }
     colored = new
-    let isTransparent = ([color] + speakers.values.compactMap(\.color)).contains { $0.alpha != 255 }
     guard let new else {
       text += isTransparent ? "{\\1c\\1a}" : "{\\1c}"
       return

@@ -51,7 +51,7 @@ struct TimedCaptions {
     for (event, next) in zip(events, nextStarts) {
       // A caption without an end is shown until the next one, or for three seconds.
       let start = try milliseconds(event.start)
-      let end = try (event.end ?? next).map(milliseconds) ?? start + 3000
+      let end = try (event.end ?? next).map(milliseconds) ?? (start > .max - 3000 ? .max : start + 3000)
       if start < end { found.append(CaptionEvent(start: start, end: end, fields: event.fields)) }
     }
     let order = found.indices.sorted { (found[$0].start, $0) < (found[$1].start, $1) }

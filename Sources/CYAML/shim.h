@@ -1,0 +1,2 @@
+// libyaml's parser.
+#include <yaml.h>
