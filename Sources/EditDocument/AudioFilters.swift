@@ -22,7 +22,8 @@ extension DocumentReader {
     }
     let filters = items.flatMap { audioFilters(of: $0) }
     if let value, filters.count > Document.AudioFilter.greatestCount {
-      problems.addShape(
+      // How many a preset stands for, a schema does not know.
+      problems.add(
         value.pointer,
         "\(filters.count) filters, with those of presets; at most \(Document.AudioFilter.greatestCount) are allowed")
       return []
