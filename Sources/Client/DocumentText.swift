@@ -7,15 +7,18 @@ struct DocumentText: Sendable {
   /// As it is in the file.
   let written: [UInt8]
   let json: [UInt8]
-  private let isYAML: Bool
+  /// Nil: it is JSON.
+  private let yaml: (value: JSONValue, duplicates: [JSONReader.Duplicate])?
 
   /// Throws a problem if a text of YAML cannot be read; one of JSON is read by who uses it.
   init(_ written: [UInt8], of path: String) throws(DocumentError) {
     self.written = written
-    isYAML = Self.isYAML(path)
-    if isYAML {
-      json = Array(try Self.yaml(written).value.formatted(width: .max).utf8)
+    if Self.isYAML(path) {
+      let read = try Self.yaml(written)
+      yaml = read
+      json = Array(read.value.formatted(width: .max).utf8)
     } else {
+      yaml = nil
       json = path.lowercased().hasSuffix(".jsonc") ? JSONComments.blanked(written) : written
     }
   }
@@ -46,7 +49,6 @@ struct DocumentText: Sendable {
 
   /// Where values are in the text of the file.
   var places: DocumentPlaces {
-    guard isYAML, let read = try? Self.yaml(written) else { return DocumentPlaces(json) }
-    return DocumentPlaces(written, read.value, read.duplicates)
+    yaml.map { DocumentPlaces(written, $0.value, $0.duplicates) } ?? DocumentPlaces(json)
   }
 }

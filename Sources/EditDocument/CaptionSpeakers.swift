@@ -16,8 +16,15 @@ extension DocumentReader {
         problems.addShape(value.pointer, "the name of a speaker must not be empty or contain a null character")
         continue
       }
-      guard names.insert(CaptionVoices.name(name)).inserted else {
-        problems.addShape(value.pointer, "the speaker '\(name.shortened)' has the name of one before, but for spaces")
+      // Which names captions take for one, a schema does not know.
+      let known = CaptionVoices.name(name)
+      guard !known.isEmpty, names.insert(known).inserted else {
+        problems.add(
+          value.pointer,
+          known.isEmpty
+            ? "the name of a speaker has only spaces, braces and backslashes, which captions leave out"
+            : "the speaker '\(known.shortened)' is there before, with other spaces, braces or backslashes, which captions "
+              + "do not tell apart: leave one out")
         continue
       }
       guard let fields = fields(value, SpeakerKeys.table) else { continue }

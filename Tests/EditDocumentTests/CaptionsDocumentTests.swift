@@ -147,8 +147,9 @@ import Testing
       (#"{"asset": "w", "speakers": {"A": {"colour": "red"}}}"#, "a.mkv", ["/speakers/A/colour", "color"]),
       (
         #"{"asset": "w", "speakers": {"A B": {}, "C": {}, " A  B": {}}}"#, "a.mkv",
-        ["/captions/0/speakers/ A  B", "has the name of one before"]
+        ["/captions/0/speakers/ A  B", "do not tell apart"]
       ),
+      (#"{"asset": "w", "speakers": {"{ }": {}}}"#, "a.mkv", ["/captions/0/speakers/{ }", "only spaces, braces"]),
       (#"{"asset": "w", "speakers": {"": {}}}"#, "a.mkv", ["/speakers/", "must not be empty"]),
       (#"{"asset": "w", "speakers": ["A"]}"#, "a.mkv", ["/captions/0/speakers", "object of speakers by name"]),
       (
