@@ -20,7 +20,10 @@ public struct CopyableStream: Sendable, Hashable, Codable {
     self.obstacle = obstacle
   }
 
-  /// - Parameter ends: For each frame, whether a run can end with it.
+  /// - Parameters:
+  ///   - parameterSets: As the property.
+  ///   - reorderDepth: As the property.
+  ///   - ends: For each frame, whether a run can end with it.
   public init(parameterSets: [UInt8], reorderDepth: Int, ends: [Bool]) {
     var bytes = [UInt8](repeating: 0, count: (ends.count + 7) / 8)
     for (index, isEnd) in ends.enumerated() where isEnd { bytes[index / 8] |= 1 << UInt8(index % 8) }
