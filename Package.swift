@@ -97,11 +97,12 @@ let package = Package(
     .systemLibrary(name: "CRubberBand", pkgConfig: "rubberband", providers: [.apt(["librubberband-dev"])]),
     .systemLibrary(name: "CEBUR128", pkgConfig: "libebur128", providers: [.apt(["libebur128-dev"])]),
     .systemLibrary(name: "CAss", pkgConfig: "libass", providers: [.apt(["libass-dev"])]),
+    .systemLibrary(name: "CVidStab", providers: [.apt(["libvidstab-dev"])]),
     .target(
       name: "Renderer",
       dependencies: [
-        "Media", "RenderTasks", "CompositionModel", "CAss", "CEBUR128", "CKernels", "CPango", "CRubberBand", "Digest",
-        "PieceFiles", "SheafCompositing", "SystemSupport",
+        "Media", "RenderTasks", "CompositionModel", "CAss", "CEBUR128", "CKernels", "CPango", "CRubberBand", "CVidStab",
+        "Digest", "PieceFiles", "SheafCompositing", "SystemSupport",
       ],
       swiftSettings: strict + optimisedSwift),
     .target(

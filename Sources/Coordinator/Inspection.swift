@@ -1,11 +1,13 @@
 import CompositionModel
 import ContentStorage
 import Digest
+import EditDocument
 import FarmAPI
 import FarmModel
 import FoundationEssentials
 import Jobs
 import Logging
+import RenderTasks
 import Runtime
 import Segmenter
 import SystemSupport
@@ -44,7 +46,7 @@ struct Inspection: Sendable {
     }
     if let images = inspected.images {
       do {
-        if reply.problems.isEmpty { reply.images = try await self.images(images, request, probed) }
+        if reply.problems.isEmpty { reply.images = try await self.images(images, request, probed, build: build) }
       } catch let error as DocumentError {
         reply.problems += error.problems
       } catch let error as PlanError {
@@ -58,6 +60,7 @@ struct Inspection: Sendable {
           [results = service.results, store = service.content.store, builds] in
           let planned = try PlannedJob(
             request, descriptions: descriptions, fonts: fonts, build: build,
+            motion: { try MotionTasks.read($0, store: store) },
             measurement: { try Measurements.read($0, store: store) }, result: { results.result(of: $0) })
           if let problem = builds.problem(of: planned.tasks, build: build) {
             throw DocumentError(problems: [problem])
@@ -111,8 +114,7 @@ struct Inspection: Sendable {
       for id in jobs {
         let found = try await results(of: id, request)
         if let failure = found.failure {
-          result.problems += failure.problems
-          if !failure.error.isEmpty { result.problems.append(Problem(pointer: "", message: failure.error)) }
+          result.problems += failure.all
         }
         result.descriptions.merge(found.descriptions) { first, _ in first }
         if !found.fonts.texts.isEmpty { result.fonts = found.fonts }
@@ -123,10 +125,12 @@ struct Inspection: Sendable {
 
   /// Makes still pictures: a job for each task, so that those of the others are made if one fails.
   private func images(
-    _ images: ImageRequest, _ request: JobRequest, _ probed: Findings
+    _ images: ImageRequest, _ request: JobRequest, _ probed: Findings, build: String?
   ) async throws -> ImageReply {
+    let motion = try await motion(request, probed, build: build)
     let (planned, tasks) = try await BlockingWork.run(.planning) {
-      let planned = try ImageTasks(images, request, descriptions: probed.descriptions, fonts: probed.fonts)
+      let planned = try ImageTasks(
+        images, request, descriptions: probed.descriptions, fonts: probed.fonts, motion: motion)
       return (planned, try planned.tasks())
     }
     return try await withJobs(tasks, request, named: "pictures") { jobs in
@@ -147,6 +151,40 @@ struct Inspection: Sendable {
     }
   }
 
+  /// The movements of the camera in the stabilized clips of a document. They are measured as for a film that is
+  /// rendered by the build, whose results are taken, if every worker has that build: any may have a probe task.
+  private func motion(
+    _ request: JobRequest, _ probed: Findings, build: String?
+  ) async throws -> [MotionTask: CameraMotion] {
+    guard let build, !request.document.text.isEmpty else { return [:] }
+    let isOfBuild = try await ConnectedBuilds(service.store).areAll(build)
+    let (known, store) = (service.results, service.content.store)
+    let motions = try await BlockingWork.run(.planning) {
+      let edit = try request.document.read().lower(assets: probed.descriptions, output: request.document.output)
+      let maker = try TaskMaker(
+        request, fonts: probed.fonts, build: isOfBuild ? build : "", result: { known.result(of: $0) })
+      return try MotionTasks(
+        edit, assets: request.planned(probed.descriptions), maker: maker,
+        result: { try MotionTasks.read($0, store: store) })
+    }
+    let tasks = motions.missing.map { missing in
+      var task = missing.task
+      task.kind = .probe
+      return task
+    }
+    return try await withJobs(tasks, request, named: "inspection") { jobs in
+      var found = motions.found
+      for (id, missing) in zip(jobs, motions.missing) {
+        let (job, tasks) = try await end(of: id)
+        guard let result = tasks.first?.result else {
+          throw DocumentError(problems: FailureReport(job, tasks, request)?.all ?? [])
+        }
+        found[missing.motion] = try await BlockingWork.run { try MotionTasks.read(result, store: store) }
+      }
+      return found
+    }
+  }
+
   /// The problems of compositors of the author's own with their parameters, as a worker of the build finds them. Any
   /// worker may have a probe task: where there are other builds, the compositors are tried when the job is submitted.
   private func tryCompositors(
@@ -163,7 +201,7 @@ struct Inspection: Sendable {
     return try await withJobs([task], request, named: "inspection") { jobs in
       let (job, tasks) = try await end(of: jobs[0])
       if let failure = FailureReport(job, tasks, request) {
-        return failure.problems + (failure.error.isEmpty ? [] : [Problem(pointer: "", message: failure.error)])
+        return failure.all
       }
       guard let result = tasks.first?.result, let found = try await found(result, request) else {
         throw ContentStoreError(.missing, "the result of the \(task.label) is gone from the coordinator's disk")
@@ -243,4 +281,9 @@ struct Inspection: Sendable {
   private func cancel(_ jobs: [JobID]) async throws {
     for job in jobs { _ = try await service.store.cancel(job) }
   }
+}
+
+extension FailureReport {
+  /// What is wrong with the document, and what else has failed.
+  fileprivate var all: [Problem] { problems + (error.isEmpty ? [] : [Problem(pointer: "", message: error)]) }
 }

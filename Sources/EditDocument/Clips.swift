@@ -43,6 +43,7 @@ struct ClipEntry: Sendable {
   var opacity: Double { written.opacity ?? 1 }
   var filters: [Document.Filter] { written.filters }
   var deinterlace: Deinterlacing? { written.deinterlace?.mode }
+  var stabilize: Document.Stabilize? { written.stabilize }
   /// Nil: straight.
   var alpha: AlphaMode? { written.alpha == .straight ? nil : written.alpha }
   var blendMode: BlendMode? { written.blendMode?.mode }
@@ -64,6 +65,7 @@ struct ClipEntry: Sendable {
     "rotate": "did you mean 'transform', {\"rotate\": 90}?", "rotation": "did you mean 'transform', {\"rotate\": 90}?",
     "blend": "did you mean 'blendMode'?", "radius": "did you mean 'cornerRadius'?",
     "borderRadius": "did you mean 'cornerRadius'?", "dropShadow": "did you mean 'shadow'?",
+    "stabilise": "did you mean 'stabilize'?", "stabilization": "did you mean 'stabilize'?",
     "id": "did you mean 'name'?", "label": "did you mean 'name'?",
     "ripple": "a clip without 'at' follows the one before it, and one with \"at\": \"clip:NAME.end\" follows that clip",
   ]
@@ -254,6 +256,7 @@ extension Lowering {
     let heard = asset.tracks.first { $0.index == (track.type == .audio ? source.track : soundTrack?.index) }
     lower(entry.sound, of: track, heard, into: &clip, at: pointer)
     clip.deinterlace = entry.deinterlace
+    if track.type == .video { clip.stabilization = stabilization(entry, of: asset, id) }
     clip.alpha = entry.alpha
     if track.type == .video { checkAlpha(entry.alpha, of: asset, id, at: pointer) }
     var lowered: [LoweredClip] = []

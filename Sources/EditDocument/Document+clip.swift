@@ -77,6 +77,8 @@ extension Document {
     public var filters: [Filter] = []
     /// Nil: `auto`.
     public var deinterlace: Deinterlace?
+    /// Nil: pictures stay where they are.
+    public var stabilize: Stabilize?
     /// How the colours of a picture with transparency are stored. Nil: straight.
     public var alpha: AlphaMode?
 

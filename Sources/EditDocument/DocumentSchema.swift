@@ -12,7 +12,7 @@ public enum DocumentSchema {
   /// Every object of a document. The first is the document.
   static let tables: [ObjectTable] =
     [
-      DocumentKeys.table, TrackKeys.table, ClipKeys.table, FadeKeys.table, SpeedPointKeys.table,
+      DocumentKeys.table, TrackKeys.table, ClipKeys.table, StabilizeKeys.table, FadeKeys.table, SpeedPointKeys.table,
       TransitionKeys.clipTable,
       TransitionKeys.audioTable, SubtitleTrackKeys.table, SubtitleTrackKeys.clipTable, MetadataTrackKeys.table,
       MetadataTrackKeys.valueTable, MaskKeys.table, TransformKeys.table, RampTables.clip, RampTables.layer,

@@ -196,6 +196,10 @@ enum ClipKeys {
     ) { $0.deinterlacing($1) }, default: "`\"auto\"`", kinds: ["video"],
     "whether pictures of two fields become progressive: those that are flagged as interlaced, all, or none")
 
+  static let stabilize = Key(
+    "stabilize", StabilizeKeys.form, default: "`false`", kinds: ["video"],
+    "whether the movements of a camera that shakes are evened out; see [Stabilizing](stabilize.md)")
+
   private static func ofPictures<Value>(_ key: Key<Value>) -> Key<Value> {
     var key = key
     key.kinds = ["video"]
@@ -221,7 +225,8 @@ enum ClipKeys {
     ofPictures(LayerKeys.blendMode).of(\.blendMode), ofPictures(LayerKeys.mask).of(\.mask),
     ofPictures(LayerKeys.cornerRadius).of(\.cornerRadius), ofPictures(LayerKeys.border).of(\.border),
     ofPictures(LayerKeys.shadow).of(\.shadow), ramps.of(list: \.ramps),
-    filters.of(list: \.filters), deinterlace.of(\.deinterlace), alpha.of(\.alpha), entrance.of(\.in), exit.of(\.out),
+    filters.of(list: \.filters), deinterlace.of(\.deinterlace), stabilize.of(\.stabilize),
+    alpha.of(\.alpha), entrance.of(\.in), exit.of(\.out),
   ]
   private static let names: [Property<Document.Clip>] = [name.of(\.name).readBySection]
   static let moments: [Property<Document.Clip>] = [freeze.of(\.freeze), sound.of(\.sound)]
@@ -371,5 +376,8 @@ extension ClipKeys {
       ["crop", "frame", "transform", "opacity", "blendMode", "mask", "cornerRadius", "border", "shadow"].contains(
         $0.name)
     }
-    + [ramps, filters, alpha, deinterlace, pitch, track, language, audioChannels, layout, volume, pan, audioFilters]
+    + [
+      ramps, filters, stabilize, alpha, deinterlace, pitch, track, language, audioChannels, layout, volume, pan,
+      audioFilters,
+    ]
 }

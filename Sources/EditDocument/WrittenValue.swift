@@ -51,6 +51,7 @@ extension Document.Clip.Speed: WrittenValue {}
 extension Document.Clip.End: WrittenValue {}
 extension Document.ClipTransition: WrittenValue {}
 extension Document.Fade: WrittenValue {}
+extension Document.Stabilize: WrittenValue {}
 extension Document.Filter: WrittenValue {}
 extension Document.AudioFilter: WrittenValue {}
 extension Document.Track: WrittenValue {}

@@ -45,7 +45,8 @@ package struct JobStatus: Sendable, Hashable, Codable {
   /// How many files have been probed, of `filesTotal`.
   package var filesDone = 0
   package var filesTotal = 0
-  /// How many segments have been measured, of `measuredTotal`, before the film is rendered.
+  /// How many segments, or stretches of stabilized clips, have been measured, of `measuredTotal`, before the film is
+  /// rendered.
   package var measuredDone = 0
   package var measuredTotal = 0
   /// How many of the job's tasks run.

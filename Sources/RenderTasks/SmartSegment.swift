@@ -66,6 +66,6 @@ extension VideoTask {
     else { return false }
     return layer.opacity == .one && layer.filters == nil && layer.geometry == nil && layer.blendMode == nil
       && layer.mask == nil && layer.decoration == nil && layer.retiming == nil && sources[0].nested == nil
-      && sources[0].deinterlacing == nil
+      && sources[0].deinterlacing == nil && sources[0].stabilization == nil
   }
 }

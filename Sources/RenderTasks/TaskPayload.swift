@@ -13,6 +13,9 @@ package enum TaskPayload: Sendable, Hashable, Codable {
   /// `CompositorFindings` as JSON. It is a measure task of a job, which only workers that have the
   /// compositors may run, and a probe task of an inspection.
   case compositors(CompositorTask)
+  /// Measures how the camera moves in a stretch of a clip. The one input is the file, and the result is a
+  /// `CameraMotion` as JSON. It is a measure task of a job, and a probe task of an inspection.
+  case motion(MotionTask)
   /// Makes still pictures. The inputs are the files that its parts name, and the result is an `ImageList` after the
   /// pictures. It is a task of the kind `probe` too: it belongs to no plan.
   case images(ImageTask)

@@ -210,6 +210,8 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   package var video: VideoFormat
   /// Nil: pictures are used as they are stored.
   package var deinterlacing: PlannedDeinterlacing?
+  /// Nil: pictures stay where they are.
+  package var stabilization: PlannedStabilization?
   /// How colours of pictures with alpha are stored. Nil: straight.
   package var alpha: AlphaMode?
   /// Nil: the pictures are not those of an edit.

@@ -5,7 +5,7 @@ package import Media
 /// of its texts belong. The part of libav* is `MediaBuild`.
 package enum RendererBuild {
   /// Incremented with every change that may change a picture or a sample by one bit.
-  private static let version = 20
+  private static let version = 21
 
   /// Such as `renderer-2 pango-1.50.12 cairo-1.16.0 libraries-67-0b6d0f81086c1d5a`.
   /// - Parameter libraries: `LoadedLibraries.all()`.

@@ -145,6 +145,7 @@ struct CostModel {
       clip.geometry == nil && clip.mask == nil && clip.decoration == nil ? outputPixels : pixels(video.size)
     if !video.isStill || changes { for filter in clip.filters ?? [] { cost += filtered * filter.kind.cost } }
     if clip.decoration != nil { cost += outputPixels * CostModel.mask }
+    if clip.clip.stabilization != nil { cost += pixels(video.size) * CostModel.place }
     func isHDR(_ tags: ColourTags) -> Bool { TransferFunction(tag: tags.transfer)?.isHDR == true }
     if isHDR(video.colour), !isHDR(format.colour) { cost += outputPixels * CostModel.toneMap }
     return clip.mask == nil ? cost : cost + outputPixels * CostModel.mask

@@ -14,6 +14,7 @@ struct SmartObstacles {
     let (_, track, video) = try sources.video(of: clip)
     if video.isStill || clip.source.isEmpty { return "it is a still picture" }
     if clip.retiming != nil || clip.source.duration != clip.target.duration { return "its speed is changed" }
+    if clip.stabilization != nil { return "it is stabilized" }
     if layer.geometry != nil { return "it is cropped, placed or transformed" }
     if layer.blendMode != nil { return "it is blended" }
     if layer.mask != nil { return "it is masked" }

@@ -6,6 +6,7 @@ struct SourceLookup {
   let assets: [AssetID: PlannedAsset]
   /// The assets that are edits, each with the lookup of its own assets.
   private let nested: [AssetID: (edit: NestedEdit, sources: SourceLookup)]
+  private let paths = CameraPaths()
 
   /// Those of an edit: its files, the pictures that are drawn, and the edits.
   init(_ edit: Edit, _ files: [AssetID: PlannedAsset]) {
@@ -121,6 +122,24 @@ extension SourceLookup {
   }
 }
 
+extension SourceLookup {
+  /// The places of the pictures that are shown of a stabilized clip. Nil: they stay where they are.
+  /// - Parameter shown: Stored timestamps of pictures.
+  fileprivate func stabilization(
+    of clip: Clip, showing shown: ClosedRange<Int64>
+  ) throws(TimeError) -> PlannedStabilization? {
+    guard let wanted = clip.stabilization, let asset = assets[clip.asset],
+      let steps = asset.motion[clip.sourceTrack],
+      let track = asset.description.tracks.first(where: { $0.index == clip.sourceTrack }), let video = track.video
+    else { return nil }
+    var planned = try paths.path(of: clip, track, video, steps, wanted)
+    let first = max(0, planned.places.partitionPoint { shown.lowerBound <= $0.pts } - 1)
+    let end = min(planned.places.count, planned.places.partitionPoint { shown.upperBound < $0.pts } + 1)
+    planned.places = Array(planned.places[first..<max(first, end)])
+    return planned.zoom == 1 ? nil : planned
+  }
+}
+
 extension VideoFormat {
   /// What is deinterlaced of a clip. Every output is progressive.
   func deinterlacing(_ wanted: Deinterlacing?) -> PlannedDeinterlacing? {
@@ -208,6 +227,14 @@ struct SegmentSources {
     let starts = video.isStill ? nil : max(0, (start ?? -1) - neededBefore)..<((end ?? -1) + 2)
     let index = add(key, asset: asset, track: description, video: video, decodeFrom: start, starts: starts)
     sources[index].deinterlacing = deinterlacing
+    sources[index].stabilization = try mapErrors(to: error()) { () throws(TimeError) in
+      let shown = (
+        try lookup.shownFrame(of: clip, track: description, format: video, at: grid.time(of: earliest)),
+        try lookup.shownFrame(of: clip, track: description, format: video, at: grid.time(of: latest))
+      )
+      guard let first = shown.0, let last = shown.1 else { return nil }
+      return try lookup.stabilization(of: clip, showing: min(first, last)...max(first, last))
+    }
     return index
   }
 

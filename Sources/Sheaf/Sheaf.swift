@@ -40,6 +40,7 @@
 @_exported public import struct CompositionModel.Retiming
 @_exported public import enum CompositionModel.SpeakerLayout
 @_exported public import struct CompositionModel.SpeedCurve
+@_exported public import struct CompositionModel.Stabilization
 @_exported public import struct CompositionModel.StyledText
 @_exported public import struct CompositionModel.TextBox
 @_exported public import struct CompositionModel.TextOutline

@@ -41,9 +41,9 @@ enum ProgressLine {
     }
   }
 
-  /// How many of the segments are measured, such as `measured 3 of 12 segments`.
+  /// How many segments, or stretches of stabilized clips, are measured, such as `measured 3 of 12 parts`.
   static func measured(_ status: JobStatus) -> String {
-    "measured \(status.measuredDone) of \(Measure.count(status.measuredTotal, "segment"))"
+    "measured \(status.measuredDone) of \(Measure.count(status.measuredTotal, "part"))"
   }
 
   /// A bar and as much else as fits.

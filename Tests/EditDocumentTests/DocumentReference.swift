@@ -18,6 +18,7 @@ enum DocumentReference {
     Section(name: "speedPoint", keys: SpeedPointKeys.table.keys),
     Section(name: "clipTransition", keys: [TransitionKeys.duration, TransitionKeys.sound]),
     Section(name: "fade", keys: FadeKeys.table.keys),
+    Section(name: "stabilize", keys: StabilizeKeys.table.keys),
     Section(name: "border", keys: BorderKeys.table.keys),
     Section(name: "transform", keys: TransformKeys.table.keys),
     Section(name: "mask", keys: MaskKeys.table.keys),

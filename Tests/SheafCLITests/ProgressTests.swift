@@ -29,8 +29,8 @@ struct ProgressTests {
     #expect(ProgressLine.plain(status) == "probing media: 0 of 5 files")
     status.state = .measuring
     (status.measuredDone, status.measuredTotal, status.wait) = (3, 12, nil)
-    #expect(ProgressLine.plain(status) == "measuring: measured 3 of 12 segments")
-    #expect(ProgressLine.bar(status, rate: nil, width: 80) == "measuring: measured 3 of 12 segments")
+    #expect(ProgressLine.plain(status) == "measuring: measured 3 of 12 parts")
+    #expect(ProgressLine.bar(status, rate: nil, width: 80) == "measuring: measured 3 of 12 parts")
     status.state = .done
     status.elapsedSeconds = 4.21
     #expect(ProgressLine.plain(status) == "done: 2750 frames, 30 segments (3 from the cache), 4.2 s")

@@ -107,6 +107,14 @@ struct FCPXMLTests {
     #expect(document.documents["in"]?.isTransparent == true)
   }
 
+  @Test func `a clip whose movements are evened out is stabilized`() throws {
+    let steady = #"<asset-clip ref="r2" name="a" duration="2s"><adjust-stabilization type="inertiaCam"/></asset-clip>"#
+    let (_, tracks, notes) = try read(steady)
+    #expect(tracks.contains(#""stabilize":true"#) && notes.isEmpty)
+    let off = steady.replacing("type=", with: #"enabled="0" type="#)
+    #expect(try !read(off).tracks.contains("stabilize"))
+  }
+
   @Test func `what is no FCPXML is refused`() {
     func message(_ text: String) -> String {
       do { _ = try TimelineFile.read(Array(text.utf8), rate: nil) } catch { return error.description }

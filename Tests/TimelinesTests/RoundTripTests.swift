@@ -30,7 +30,7 @@ struct RoundTripTests {
         "videoComposition": {"frameRate": 25, "renderSize": [64, 36]}}}},
       "markers": {"here": 2},
       "tracks": [
-        {"clips": [{"asset": "two", "use": "0..1", "at": 2, "opacity": 0.5},
+        {"clips": [{"asset": "two", "use": "0..1", "at": 2, "opacity": 0.5, "stabilize": true},
           {"asset": "one", "use": "3..5", "at": 5, "fadeIn": 0.4}]},
         {"clips": [{"asset": "one", "use": "2..6", "volume": 0.5011872336272722},
           {"asset": "two", "use": "1..5", "transition": 1, "fit": "cover"},

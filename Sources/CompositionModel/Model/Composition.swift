@@ -49,6 +49,8 @@ public struct Clip: Sendable, Hashable, Codable {
   public var target: MediaTimeRange
   /// Nil: pictures that are flagged as interlaced are deinterlaced.
   public var deinterlace: Deinterlacing?
+  /// Nil: pictures stay where they are.
+  public var stabilization: Stabilization?
   /// How the colours of pictures with alpha are stored. Nil: straight.
   public var alpha: AlphaMode?
   /// Nil: forwards, at one speed.

@@ -27,8 +27,10 @@ struct ImageTasks: Sendable {
 
   /// Plans the pictures of a film, or, if the request has no document, of its one asset. Throws `DocumentError` with
   /// everything that is wrong, or `PlanError`.
+  /// - Parameter motion: The movements of the camera in all stabilized clips.
   init(
-    _ images: ImageRequest, _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts
+    _ images: ImageRequest, _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts,
+    motion: [MotionTask: CameraMotion] = [:]
   ) throws {
     self.request = images
     let contents = try request.files() + fonts.files
@@ -67,11 +69,7 @@ struct ImageTasks: Sendable {
       let tolerance = images.tolerance(frameDuration: frame, &problems)
       images.check(size, count: times.count, &problems)
       guard problems.isEmpty else { throw DocumentError(problems: problems) }
-      var planned: [AssetID: PlannedAsset] = [:]
-      for asset in request.assets {
-        guard let description = descriptions[asset.id] else { continue }
-        planned[asset.id] = PlannedAsset(description: description, digest: try asset.content.digest.hex)
-      }
+      let planned = MotionPlanner.adding(motion, to: request.planned(descriptions))
       plan = try ImagePlanner.plan(
         edit, assets: planned, fonts: fonts.texts, times: times, tolerance: tolerance, isWhole: isWhole,
         isLabelled: isLabelled)

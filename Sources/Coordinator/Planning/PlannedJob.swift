@@ -12,7 +12,7 @@ import Segmenter
 struct PlannedJob: Sendable {
   var plan: RenderPlan
   /// The video tasks by segment, the audio task, the stitch task; of a film that is copied the stitch task alone. Or,
-  /// if the segments have to be measured first, their measure tasks.
+  /// if the movements of clips or the segments have to be measured first, their measure tasks.
   var tasks: [NewTask]
   /// Also among `tasks`, unless they are measure tasks. Nil: the output has no audio.
   var audio: NewTask?
@@ -29,17 +29,19 @@ struct PlannedJob: Sendable {
   /// - Parameters:
   ///   - fonts: Of the document's texts.
   ///   - segments: The numbers of the segments that are rendered. Nil: all of them.
-  ///   - measurement: Reads the result of a measure task. Nil: it is lost, and the segment has to be measured again.
+  ///   - motion: Reads the movements of a stretch of a clip. Nil: they are lost, and have to be measured again.
+  ///   - measurement: Reads the measurements of a segment, likewise.
   ///   - result: What a task with this fingerprint produced before, if that is still available.
   init(
     _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts, build: String,
-    segments: Set<Int>? = nil, measurement: (Content) throws -> [Measurement]?,
-    result: @escaping (SHA256Digest) -> KnownResult?
+    segments: Set<Int>? = nil, motion: (Content) throws -> CameraMotion?,
+    measurement: (Content) throws -> [Measurement]?, result: @escaping (SHA256Digest) -> KnownResult?
   ) throws {
-    (plan, warnings, film) = try Self.plan(request, descriptions, fonts)
+    let maker = try TaskMaker(request, fonts: fonts, build: build, result: result)
+    let missing: [NewTask]
+    (plan, warnings, film, missing) = try Self.plan(request, descriptions, fonts, maker, motion: motion)
     let problems = request.problems(with: plan.damage)
     guard problems.isEmpty else { throw DocumentError(problems: problems) }
-    let maker = try TaskMaker(request, fonts: fonts, build: build, result: result)
     tasks = []
     if let copy = plan.passthrough {
       tasks = [try maker.copy(copy)]
@@ -47,6 +49,11 @@ struct PlannedJob: Sendable {
     }
     outputs = OutputReport.list(of: plan.stitch)
     audio = try maker.audio(plan)
+    guard missing.isEmpty else {
+      tasks = missing
+      isMeasuring = true
+      return
+    }
     tasks = try maker.measures(plan)
     let measurements = try tasks.map { try $0.cached.flatMap(measurement) }
     guard measurements.allSatisfy({ $0 != nil }) else {
@@ -61,24 +68,24 @@ struct PlannedJob: Sendable {
     tasks.append(try maker.stitch(plan, tasks))
   }
 
-  static func plan(
-    _ request: JobRequest, _ descriptions: [AssetID: AssetDescription], _ fonts: FoundFonts
-  ) throws -> (RenderPlan, warnings: [Problem], film: FilmReport?) {
+  /// - Returns: Also the tasks that have to measure movements first. Until then pictures stay where they are.
+  private static func plan(
+    _ request: JobRequest, _ descriptions: [AssetID: AssetDescription], _ fonts: FoundFonts, _ maker: TaskMaker,
+    motion: (Content) throws -> CameraMotion?
+  ) throws -> (RenderPlan, warnings: [Problem], film: FilmReport?, missing: [NewTask]) {
     let document = try request.document.read()
     let (edit, found, times) = try document.lowerWithTimes(assets: descriptions, output: request.document.output)
-    var planned: [AssetID: PlannedAsset] = [:]
-    for asset in request.assets {
-      guard let description = descriptions[asset.id] else { continue }
-      planned[asset.id] = PlannedAsset(description: description, digest: asset.digest)
-    }
     let duration = try SegmentDuration.time(
       request.options.segmentDuration, frameDuration: edit.videoComposition.frameDuration)
     let ofFonts =
       document.fontWarnings(fonts.findings, assets: descriptions) + document.textWarnings(edit, fonts.findings)
       + document.captionWarnings(captionFindings(edit, descriptions, fonts))
     let warnings = found + ofFonts
-    let plan = try RenderPlanner.plan(edit, assets: planned, fonts: fonts.texts, segmentDuration: duration)
-    return (plan, warnings, try FilmReport(plan, warnings, times))
+    let assets = request.planned(descriptions)
+    let motions = try MotionTasks(edit, assets: assets, maker: maker, result: motion)
+    let plan = try RenderPlanner.plan(
+      edit, assets: MotionPlanner.adding(motions.found, to: assets), fonts: fonts.texts, segmentDuration: duration)
+    return (plan, warnings, try FilmReport(plan, warnings, times), motions.missing.map(\.task))
   }
 
   /// What was found for the texts of each captions of an edit.

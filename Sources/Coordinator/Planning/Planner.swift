@@ -126,6 +126,7 @@ struct Planner: Sendable {
     var planned = try trial.adding {
       try PlannedJob(
         request, descriptions: descriptions, fonts: fonts, build: build, segments: segments,
+        motion: { try MotionTasks.read($0, store: content.store) },
         measurement: { try Measurements.read($0, store: content.store) },
         result: { measured[$0].map { KnownResult($0) } ?? results.result(of: $0) })
     }

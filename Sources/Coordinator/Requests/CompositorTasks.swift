@@ -13,8 +13,6 @@ import RenderTasks
 /// the media are described, because a compositor is given the size of the film's frames, and before the job is planned:
 /// as a measure task of a job, and as a probe task of an inspection.
 enum CompositorTasks {
-  private static let maximumBytes = 64 << 20
-
   /// Nil if the document names no compositors, or if the size of its frames is not known: then it has other problems.
   static func make(
     _ kind: TaskKind, _ request: JobRequest, descriptions: [AssetID: AssetDescription], build: String
@@ -37,7 +35,7 @@ enum CompositorTasks {
   /// What is wrong with the compositors, at each place of the document that names them. Nil if the result is not in the
   /// content store any more, or was damaged there and is removed. Blocks.
   static func problems(_ result: Content, _ request: JobRequest, store: ContentStore) throws -> [Problem]? {
-    guard let bytes = try read(result, store: store) else { return nil }
+    guard let bytes = try Measurements.bytes(of: result, store: store) else { return nil }
     let found = try decode(Data(bytes)).problems
     let compositors = compositors(request)
     guard found.count == compositors.count else {
@@ -54,20 +52,6 @@ enum CompositorTasks {
   /// Throws `WrongResult` for bytes that are no findings.
   static func decode(_ bytes: Data) throws(WrongResult) -> CompositorFindings {
     try WrongResult.decode(CompositorFindings.self, from: bytes, as: "the trial of the job's compositors")
-  }
-
-  private static func read(_ result: Content, store: ContentStore) throws(ContentStoreError) -> [UInt8]? {
-    guard store.contains(result) else {
-      // It may be there with another size.
-      _ = try store.removeIfDamaged(result.digest)
-      return nil
-    }
-    do {
-      return try store.read(result.digest, limit: maximumBytes)
-    } catch {
-      if error.code == .missing { return nil }
-      throw error
-    }
   }
 
   /// Each once, in the order of the document.

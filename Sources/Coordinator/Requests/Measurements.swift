@@ -21,18 +21,21 @@ enum Measurements {
   /// The measurements of one segment: one for each rendition that is measured. Nil if the result is not in the content
   /// store any more, or was damaged there and is removed: it is measured again. Blocks.
   static func read(_ result: Content, store: ContentStore) throws -> [Measurement]? {
+    try bytes(of: result, store: store).map { try decode(Data($0)) }
+  }
+
+  /// The bytes of what a task has found. Nil as in `read`. Blocks.
+  static func bytes(of result: Content, store: ContentStore) throws(ContentStoreError) -> [UInt8]? {
     guard store.contains(result) else {
       // It may be there with another size.
       _ = try store.removeIfDamaged(result.digest)
       return nil
     }
-    let bytes: [UInt8]
     do throws(ContentStoreError) {
-      bytes = try store.read(result.digest, limit: maximumBytes)
+      return try store.read(result.digest, limit: maximumBytes)
     } catch  where error.code == .missing {
       return nil
     }
-    return try decode(Data(bytes))
   }
 
   /// Throws `WrongResult` for bytes that are no measurements.

@@ -9,7 +9,7 @@ import RenderTasks
 /// What a task has to return, so that a result that it cannot be is the failure of the worker that returned it, and
 /// nothing is planned from it.
 enum ExpectedResult: Sendable, Hashable {
-  case description, fonts, findings, measurements
+  case description, fonts, findings, motion, measurements
 
   /// The longest that is read, in bytes.
   private static let maximumBytes = 64 << 20
@@ -25,6 +25,7 @@ enum ExpectedResult: Sendable, Hashable {
     case "probe": self = .description
     case "fonts": self = .fonts
     case "compositors": self = .findings
+    case "motion": self = .motion
     case "measure": self = .measurements
     default: return nil
     }
@@ -40,6 +41,7 @@ enum ExpectedResult: Sendable, Hashable {
     case .description: _ = try ProbeTasks.decode(read(content, store))
     case .fonts: _ = try FontTasks.list(in: content, store: store)
     case .findings: _ = try CompositorTasks.decode(read(content, store))
+    case .motion: _ = try MotionTasks.decode(read(content, store))
     case .measurements: _ = try Measurements.decode(read(content, store))
     }
   }

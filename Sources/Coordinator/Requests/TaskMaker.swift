@@ -52,6 +52,18 @@ struct TaskMaker {
     }
   }
 
+  /// A task that measures the movements of a camera.
+  func motion(_ motion: MotionTask) throws -> NewTask {
+    let size = motion.source.video.size
+    return try task(
+      .measure, .motion(motion), label: labels.motion(of: motion.source.digest), digests: [motion.source.digest],
+      cost: Double(size.width * size.height) * Self.motionCost, work: 0)
+  }
+
+  /// The cost of a pixel of a stretch of movements, in the unit of segments: about 300 pictures that are decoded and
+  /// compared.
+  private static let motionCost = 50.0
+
   func video(_ segment: Segment, _ payload: TaskPayload) throws -> NewTask {
     let frames = labels.video(segment.frames, of: segment.task.sourceDigests)
     let label = segment.task.smart?.copy == nil ? frames : "copy of \(frames)"
@@ -130,6 +142,9 @@ struct TaskLabel: Sendable {
 
   /// Such as `measurement of frames 0..299`.
   func measure(_ frames: Range<Int>) -> String { "measurement of \(video(frames, of: []))" }
+
+  /// Such as `movements of walk.mp4`.
+  func motion(of digest: String) -> String { "movements of \(names[digest] ?? "a file")" }
 
   func audio(of digests: [String]) -> String { digests.isEmpty ? "silence" : "audio of \(list(digests))" }
 

@@ -43,6 +43,13 @@ package final class Frame {
     return frame
   }
 
+  /// A frame with planes of its own, their contents undefined, and all that this one has besides its planes.
+  package func blank(_ format: FrameFormat) throws(MediaError) -> Frame {
+    let frame = try Frame(size: size, format: format)
+    try check(av_frame_copy_props(frame.pointer, pointer), "copying", "what is known of a frame")
+    return frame
+  }
+
   /// This frame, or one on the same planes whose format does not name the range of its samples: `yuv420p` with a tag
   /// for `yuvj420p`.
   package func withRangeTagged() throws(MediaError) -> Frame {

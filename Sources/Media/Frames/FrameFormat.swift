@@ -95,6 +95,9 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
     return components.allSatisfy { $0.shift == 0 } ? depth : 16
   }
 
+  /// The depth of the samples if each component has a plane of its own, of numbers as `sampleDepth` has them. Else nil.
+  package var planarDepth: Int? { planeCount == components.count ? sampleDepth : nil }
+
   /// For each plane the bytes of one pixel, if the frame can be rotated and mirrored plane by plane: every plane holds
   /// whole pixels of whole bytes and, if `swappingAxes`, chroma has the same subsampling across and down. Else nil.
   package func pixelBytes(swappingAxes: Bool) -> [Int]? {

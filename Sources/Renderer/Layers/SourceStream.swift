@@ -29,6 +29,8 @@ final class SourceStream {
   private var cursors: [SourceCursor] = []
   private var still: Frame?
   private var reversed: ReversedFrames?
+  /// Nil: pictures stay where they are.
+  private let stabilizer: Stabilizer?
   /// The stored timestamp of the picture that the last request should have shown, if that is damaged.
   private(set) var damage: Int64?
 
@@ -48,17 +50,19 @@ final class SourceStream {
     self.input = input
     self.capacity = max(1, capacity)
     nested = nil
+    stabilizer = source.stabilization.map { Stabilizer($0, source) }
   }
 
   /// A picture that is not stored.
   init(_ source: PlannedSource, drawn: Frame) {
     (self.source, still, input, liveness, capacity, leavesOut) = (source, drawn, nil, nil, 1, false)
-    nested = nil
+    (nested, stabilizer) = (nil, nil)
   }
 
   /// The pictures of an edit.
   init(_ source: PlannedSource, nested: any NestedFrameSource) {
     (self.source, self.nested, input, liveness, capacity, leavesOut) = (source, nested, nil, nil, 1, false)
+    stabilizer = nil
   }
 
   /// The frame shown at a time of the asset; for a still, its only one.
@@ -73,7 +77,7 @@ final class SourceStream {
     self.reversed = reversed
     let frame: Frame
     (frame, damage) = try reversed.frame(at: tick)
-    return frame
+    return try stabilizer?.frame(frame) ?? frame
   }
 
   /// The last frame at or before a stored timestamp, or the first; for a still, its only one.
@@ -97,7 +101,7 @@ final class SourceStream {
     cursors.append(cursor)
     let frame = try cursor.frame(at: tick)
     damage = cursor.damage(at: tick)
-    return frame
+    return try stabilizer?.frame(frame) ?? frame
   }
 
   private var stored: any ByteSource {

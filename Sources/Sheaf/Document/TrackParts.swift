@@ -45,6 +45,7 @@ extension Clip {
     (plain.pitch, plain.layout, plain.pan, plain.audioFilters) = (clip.pitch, clip.layout, clip.pan, clip.audioFilters)
     (plain.volume, plain.audioChannels) = (clip.volume, clip.audioChannels)
     (plain.speed, plain.deinterlace, plain.alpha) = (clip.speed, clip.deinterlace, clip.alpha)
+    plain.stabilize = clip.stabilize
     guard plain == clip, let source = descriptions[clip.asset]?.track(type, number: clip.track),
       let at = clip.at?.inSeconds, let duration = clip.duration?.inSeconds,
       let target = try? MediaTimeRange(placing: at.place, lasting: duration),
@@ -69,6 +70,14 @@ extension Clip {
     case .always: deinterlace = .always
     case .never: deinterlace = .never
     }
+    if let written = clip.stabilize {
+      var stabilization = Stabilization(zoom: written.zoom)
+      if let smoothing = written.smoothing {
+        guard let length = smoothing.inSeconds else { return nil }
+        stabilization.smoothing = length
+      }
+      self.stabilization = stabilization
+    }
     (trackNumber, alpha, pitch, layout, self.pan) = (clip.track, clip.alpha, clip.pitch, clip.layout, pan)
     self.volume = volume
     audioChannels = clip.audioChannels
@@ -83,6 +92,10 @@ extension Clip {
     clip.duration = .seconds(target.duration)
     if source.isEmpty { clip.freeze = .seconds(source.start) } else { clip.use = Document.TimeRange(source) }
     clip.deinterlace = deinterlace.map { $0 == .always ? .always : .never }
+    clip.stabilize = stabilization.map { wanted in
+      Document.Stabilize(
+        smoothing: wanted.smoothing == Stabilization().smoothing ? nil : .seconds(wanted.smoothing), zoom: wanted.zoom)
+    }
     clip.reverse = retiming?.isReversed == true ? true : nil
     clip.speed = retiming?.speed.map { curve in
       .points(curve.points.map { Document.SpeedPoint(at: .seconds($0.at), $0.speed) })

@@ -29,6 +29,10 @@ extension FCPXMLReader {
       case "adjust-transform":
         clip.settings.transform = transform(child)
         noteKeyframes(child, shown)
+      case "adjust-stabilization":
+        // A generated picture or a timeline has no camera.
+        guard child["enabled"] != "0", case .media = clip.source else { continue }
+        clip.settings.stabilize = Document.Stabilize()
       case let name where name.hasPrefix("adjust-"):
         if child["enabled"] != "0" { note(child, shown, "not taken: a document has no equal for it") }
       case let name where name.hasPrefix("filter-"):

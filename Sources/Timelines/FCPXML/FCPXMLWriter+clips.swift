@@ -87,6 +87,15 @@ extension FCPXMLWriter {
       taken.insert("opacity")
       nodes.append(XMLNode("adjust-blend", ["amount": plain(settings.opacity ?? 1)], change))
     }
+    if !isOfSound, let stabilize = settings.stabilize {
+      taken.insert("stabilize")
+      nodes.append(XMLNode("adjust-stabilization", ["type": "automatic"]))
+      if stabilize != Document.Stabilize() {
+        notes.add(
+          "\(clip.place)/stabilize", "how '\(clip.name)' is stabilized",
+          "not taken: Final Cut Pro has a rule of its own")
+      }
+    }
     if isHeard {
       var amount: Double?
       if case .constant(let volume)? = settings.volume {

@@ -49,6 +49,9 @@ struct TaskRunner {
       case .compositors(let task):
         let problems = compositors.problems(with: task.compositors, size: task.size)
         try writeJSON(CompositorFindings(problems: problems), of: "what was found for the compositors")
+      case .motion(let task):
+        let motion = try MotionMeter.measure(task, inputs: sources, liveness: liveness, progress: progress)
+        try writeJSON(motion, of: "the movements of the camera")
       case .images(let task):
         try ImageRenderer.render(
           task, inputs: sources, compositors: compositors, to: output, liveness: liveness, progress: progress)

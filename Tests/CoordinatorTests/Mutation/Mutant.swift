@@ -176,7 +176,8 @@ struct MutantRun {
     task.result = result
     let fonts = try FontTasks.read([task], request, store: store)
     let plan = try PlannedJob(
-      request, descriptions: read(film, &random), fonts: fonts, build: "build 1", measurement: { _ in nil },
+      request, descriptions: read(film, &random), fonts: fonts, build: "build 1", motion: { _ in nil },
+      measurement: { _ in nil },
       result: { _ in nil })
     _ = try PlanReport(plan, request)
   }
@@ -284,7 +285,7 @@ struct MutantRun {
     let read = try read(film, &random)
     let planned = try PlannedJob(
       request, descriptions: read, fonts: MutantPlanning.fonts(of: request, read), build: "build 1",
-      measurement: { _ in nil }, result: { _ in nil })
+      motion: { _ in nil }, measurement: { _ in nil }, result: { _ in nil })
     let task = planned.tasks[Int.random(in: planned.tasks.indices, using: &random)]
     let tree = try JSONTree(String(decoding: task.payload, as: UTF8.self)).mutated(&random)
     let changed = try JSONDecoder().decode(TaskPayload.self, from: Data(tree.text.utf8))

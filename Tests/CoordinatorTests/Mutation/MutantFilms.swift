@@ -173,6 +173,7 @@ struct MutantPlanning {
     func plan() throws -> PlannedJob {
       try PlannedJob(
         request, descriptions: descriptions, fonts: fonts, build: "build 1",
+        motion: { measured[$0.digest] == nil ? nil : CameraMotion(steps: []) },
         measurement: { content in
           guard let task = measured[content.digest] else { return nil }
           let text = try change(Self.measurement(of: task))
