@@ -86,6 +86,8 @@ extension Lowering {
     if let first, !first.isRGB {
       colour = first.colour
       if first.pixelFormat.hasPrefix("yuvj") { colour.isFullRange = true }
+      // That of JPEG is one that not every player of films knows.
+      if first.isStill { colour.isFullRange = false }
     }
     let location = colour.chromaLocation
     if let color = document.videoComposition.color {

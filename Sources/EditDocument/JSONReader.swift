@@ -116,6 +116,12 @@ package struct JSONReader {
     throw expected("a value should be here: an object, an array, a string in double quotes, a number, true or false")
   }
 
+  /// Where an object or an array begins that is not complete, if that is in another line.
+  private func beginning(of noun: String, at start: Int) -> String {
+    func line(_ offset: Int) -> Int { bytes[..<offset].count { $0 == UInt8(ascii: "\n") } + 1 }
+    return line(start) == line(offset) ? "" : ", of the \(noun) that begins in line \(line(start))"
+  }
+
   /// The error of something else than what should be here, with a hint if it is what other languages have.
   private func expected(_ message: String) -> JSONSyntaxError {
     error(foreign().map { "\(message); \($0)" } ?? message)
@@ -144,6 +150,7 @@ package struct JSONReader {
   private mutating func members(
     at pointer: JSONPointer, depth: Int
   ) throws(JSONSyntaxError) -> [(key: String, value: JSONValue)] {
+    let begin = offset
     offset += 1
     var members: [(key: String, value: JSONValue)] = []
     var keys: Set<String> = []
@@ -160,11 +167,15 @@ package struct JSONReader {
       if keys.insert(key).inserted { members.append((key, value)) } else { duplicates.append((value.pointer, start)) }
       skipSpace()
       if take("}") { return members }
-      guard take(",") else { throw expected("a ',' or '}' should follow the value of \"\(key.shortened)\"") }
+      guard take(",") else {
+        throw expected(
+          "a ',' or '}' should follow the value of \"\(key.shortened)\"\(beginning(of: "object", at: begin))")
+      }
     }
   }
 
   private mutating func items(at pointer: JSONPointer, depth: Int) throws(JSONSyntaxError) -> [JSONValue] {
+    let start = offset
     offset += 1
     var items: [JSONValue] = []
     skipSpace()
@@ -173,7 +184,9 @@ package struct JSONReader {
       items.append(try value(at: pointer.index(items.count), depth: depth + 1))
       skipSpace()
       if take("]") { return items }
-      guard take(",") else { throw expected("a ',' or ']' should follow a value of an array") }
+      guard take(",") else {
+        throw expected("a ',' or ']' should follow a value of an array\(beginning(of: "array", at: start))")
+      }
     }
   }
 

@@ -13,7 +13,8 @@ enum OverlayKeys {
   static let inset = Key(
     "inset", .inset, default: "0", type: "length, or `[x, y]`",
     "between it and those edges; two lengths are those from the left or the right edge and from the top or the bottom "
-      + "edge")
+      + "edge. A text has as many lines as keep it that far from the left and the right edge: `[0, 100]` of one at the "
+      + "top leaves it the whole width")
   static let area = Key(
     "in", .area, default: "the whole frame",
     "the rectangle of the frame in which `anchor` and `inset` count, of lengths")

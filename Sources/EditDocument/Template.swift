@@ -215,6 +215,9 @@ private struct TemplateFilling {
   /// The most bytes of all values that are filled in.
   private static let greatestByteCount = JSONReader.greatestByteCount
 
+  /// Where a value is a part of a name, and names no other folder than the document does.
+  private static let filmPath = JSONPointer.root.key(DocumentKeys.export.name).key(ExportKeys.to.name)
+
   private let parameters: [String: Template.Parameter]
   private let names: [String]
   private var used: Set<String> = []
@@ -266,7 +269,15 @@ private struct TemplateFilling {
       return JSONValue(content: content, pointer: value.pointer, offset: value.offset)
     }
     let filled = written.filled { name in
-      content(of: name, at: value.pointer, &problems)?.text
+      let text = content(of: name, at: value.pointer, &problems)?.text
+      if let text, value.pointer == Self.filmPath, text.contains("/") || [".", ".."].contains(text) {
+        problems.add(
+          value.pointer,
+          "\"\(text.shortened)\", the value of '\(name.shortened)', is no part of a file's name, because of its slash or "
+            + "its dots; the whole path may be a value")
+        return nil
+      }
+      return text
     }
     if filled == nil { problems.passOver(value.pointer) }
     return JSONValue(content: .string(filled ?? text), pointer: value.pointer, offset: value.offset)

@@ -164,12 +164,15 @@ struct RowOptions: ParsableArguments {
       throw CommandFailure(.document, "the rows cannot be read: \(error)")
     }
     let table: CSV<Enumerated>
+    // As they are: in `table.rows` each has as many values as the longest.
+    var lines: [[String]] = []
     do {
       table = try CSV<Enumerated>(string: text)
+      try table.enumerateAsArray(startAt: 0, rowLimit: nil) { lines.append($0) }
     } catch {
       throw CommandFailure(.document, "\(path) is not CSV: \(error)")
     }
-    let rows = table.rows.filter { $0 != [""] }
+    let rows = lines.dropFirst().filter { $0 != [""] }
     guard !rows.isEmpty else { throw CommandFailure(.document, "\(path) has no rows below its line of names") }
     for (index, row) in rows.enumerated() where row.count != table.header.count {
       throw CommandFailure(

@@ -121,6 +121,16 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("{\n  \"a\": [\n    1,\n    2\n  \"b\": 3\n}", "value of an array, of the array that begins in line 2"),
+    ("{\n  \"a\": {\n    \"b\": 1\n  \"c\": 3\n}", "the value of \"b\", of the object that begins in line 2"),
+    ("[1, 2 3]", "value of an array"),
+  ])
+  func `what is not closed is said to begin where it does`(text: String, message: String) {
+    let error = #expect(throws: JSONSyntaxError.self) { try JSONReader.read(Array(text.utf8)) }
+    #expect(error?.message.hasSuffix(message) == true, "\(error?.message ?? "")")
+  }
+
   @Test func `a document of many problems has a short report`() throws {
     let clips = Array(repeating: #"{"aset": "v"}"#, count: 20_000).joined(separator: ",")
     let found = try problems(documentText(tracks: "[{\"clips\": [\(clips)]}]"))

@@ -79,6 +79,22 @@ import Testing
     #expect(try Template.setting([], in: set) == set)
   }
 
+  @Test(arguments: ["../../a", "a/b", "..", "."])
+  func `a value in the middle of a path names no folder`(name: String) throws {
+    func problems(_ path: String) throws -> [Problem] {
+      let text = """
+        {"sheaf": 1, "parameters": {"name": {"type": "text"}}, "assets": {"v": "v.mov"},
+          "tracks": [{"clips": [{"asset": "v"}]}], "export": {"to": "\(path)"}}
+        """
+      return try Document.examine(Template.setting([("name", name)], in: Array(text.utf8))).problems
+    }
+    let found = try problems("films/{{name}}.mp4")
+    #expect(found.map(\.pointer) == ["/export/to"])
+    #expect(found.first?.message.contains("is no part of a file's name") == true)
+    // The whole path may be a value.
+    #expect(try problems("{{name}}").allSatisfy { !$0.message.contains("is no part of a file's name") })
+  }
+
   @Test(
     arguments: [
       ([], [("/parameters/name", "'name' has no value: give it one, or a 'default'")]),

@@ -57,6 +57,8 @@ struct RowTests {
 
   @Test(arguments: [
     ("", "has no rows"), ("name\n", "has no rows below its line of names"), ("name,size\nAda\n", "row 1 has 1 values"),
+    ("name,size\nAda,1\n\nBob\nEve,2,3\n", "row 2 has 1 values"),
+    ("name,size\nAda,1\nEve,2,3\n", "row 2 has 3 values"),
     ("name,name\nAda,Bob\n", "two columns 'name'"), ("name\nAda\nAda\n", "rows 1 and 2 make the same file"),
   ])
   func `a file of rows that cannot be is refused`(rows: String, words: String) async throws {
