@@ -151,30 +151,28 @@ struct Inspection: Sendable {
     }
   }
 
-  /// The movements of the camera in the stabilized clips of a document. They are measured as for a film that is
-  /// rendered by the build, whose results are taken, if every worker has that build: any may have a probe task.
+  /// The movements of the camera in the stabilized clips of a document: those of a film that was rendered by the build,
+  /// or of an inspection before. Any worker may have a probe task, so no film has them from here.
   private func motion(
     _ request: JobRequest, _ probed: Findings, build: String?
   ) async throws -> [MotionTask: CameraMotion] {
     guard let build, !request.document.text.isEmpty else { return [:] }
-    let isOfBuild = try await ConnectedBuilds(service.store).areAll(build)
     let (known, store) = (service.results, service.content.store)
-    let motions = try await BlockingWork.run(.planning) {
+    let (motions, missing) = try await BlockingWork.run(.planning) {
       let edit = try request.document.read().lower(assets: probed.descriptions, output: request.document.output)
-      let maker = try TaskMaker(
-        request, fonts: probed.fonts, build: isOfBuild ? build : "", result: { known.result(of: $0) })
-      return try MotionTasks(
+      let maker = try TaskMaker(request, fonts: probed.fonts, build: build, result: { known.result(of: $0) })
+      var motions = try MotionTasks(
         edit, assets: request.planned(probed.descriptions), maker: maker,
         result: { try MotionTasks.read($0, store: store) })
+      let missing = try motions.inspected { fingerprint in
+        try known.result(of: fingerprint).flatMap { try MotionTasks.read($0.content, store: store) }
+      }
+      return (motions, missing)
     }
-    let tasks = motions.missing.map { missing in
-      var task = missing.task
-      task.kind = .probe
-      return task
-    }
+    let tasks = missing.map(\.task)
     return try await withJobs(tasks, request, named: "inspection") { jobs in
       var found = motions.found
-      for (id, missing) in zip(jobs, motions.missing) {
+      for (id, missing) in zip(jobs, missing) {
         let (job, tasks) = try await end(of: id)
         guard let result = tasks.first?.result else {
           throw DocumentError(problems: FailureReport(job, tasks, request)?.all ?? [])

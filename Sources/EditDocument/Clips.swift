@@ -259,6 +259,7 @@ extension Lowering {
     if track.type == .video { clip.stabilization = stabilization(entry, of: asset, id) }
     clip.alpha = entry.alpha
     if track.type == .video { checkAlpha(entry.alpha, of: asset, id, at: pointer) }
+    if turns != nil { clip.stabilization?.part = source.range }
     var lowered: [LoweredClip] = []
     for (used, target) in turns ?? [(clip.source, target)] {
       // The sound stays at the time that is written.

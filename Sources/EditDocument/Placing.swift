@@ -175,6 +175,7 @@ extension Lowering {
         else { return nil }
         clip.sourceTrack = track
         clip.source = entry.element.used
+        clip.stabilization = nil
         return clip
       })
   }

@@ -85,6 +85,10 @@ extension Lowering {
       problems.add(pointer, "a still picture does not shake")
       return nil
     }
+    if video.hasAlpha {
+      problems.add(pointer, "'\(id.shortened)' has transparent pictures, which no camera has taken")
+      return nil
+    }
     let shown = video.cleanAperture?.size ?? video.size
     if min(shown.width, shown.height) < Stabilization.shortestSide {
       problems.add(

@@ -9,6 +9,8 @@ import RenderTasks
 struct CameraPath {
   /// Standard deviations of the Gaussian that are used to each side.
   private static let reach = 3.0
+  /// Pictures that a standard deviation has at most: more add time to planning and nothing to the path.
+  private static let knotsOfDeviation = 150.0
 
   /// The sum of all movements up to each picture, in order of time.
   private let sums: [MotionStep]
@@ -35,32 +37,57 @@ struct CameraPath {
 
   /// The places of all pictures, as `PlannedStabilization` has them.
   func stabilized(_ stabilization: Stabilization) -> PlannedStabilization {
-    let wanted = sums.indices.map { offset(of: $0, deviation: stabilization.smoothing.approximateSeconds / 2) }
+    let deviation = stabilization.smoothing.approximateSeconds / 2
+    let knots = knots(deviation)
+    let wanted = sums.map { offset(of: $0, deviation, knots) }
     let zoom = stabilization.zoom ?? min(Stabilization.greatestZoom, wanted.map(zoom(for:)).max() ?? 1)
     return PlannedStabilization(zoom: zoom, places: wanted.map { limited($0, zoom: zoom) })
   }
 
-  /// How far a picture is from the evened path.
-  private func offset(of index: Int, deviation: Double) -> (pts: Int64, x: Double, y: Double, angle: Double) {
-    let own = sums[index]
-    var (x, y, angle, total) = (0.0, 0.0, 0.0, 1.0)
-    // In pairs, one from each side. Where a side has no more pictures, the path is continued by its mirror image
-    // through the picture at the edge, so that a camera that moves evenly keeps moving so.
-    var distance = 1
-    while let before = place(index - distance), let after = place(index + distance) {
-      // Of pictures that are not equally long, on average.
-      let seconds = (Double(after.pts) - Double(before.pts)) / 2 * tick
-      if seconds > Self.reach * deviation { break }
-      let weight = Self.bell(seconds / deviation)
-      for there in [before, after] {
-        x += weight * Double(there.x - own.x)
-        y += weight * Double(there.y - own.y)
-        angle += weight * Double(there.angle - own.angle)
-      }
-      total += 2 * weight
-      distance += 1
+  /// The pictures that the path is fitted to: all, or of so many that they tell nothing more, the first of each of
+  /// equal stretches of time.
+  private func knots(_ deviation: Double) -> [MotionStep] {
+    let cell = Int64(max(1, deviation / Self.knotsOfDeviation / tick))
+    var knots: [MotionStep] = []
+    for sum in sums {
+      func number(_ pts: Int64) -> Int64 { pts >= 0 ? pts / cell : (pts + 1) / cell - 1 }
+      if knots.last.map({ number($0.pts) == number(sum.pts) }) != true { knots.append(sum) }
     }
-    return (own.pts, -x / total, -y / total, -angle / total)
+    return knots
+  }
+
+  /// How far a picture is from the evened path: from the line that fits the pictures around it best, each with the
+  /// weight of its distance in time and of the time that it stands for. What moves evenly is such a line, whatever
+  /// pictures are missing of it, also at the ends of the clip.
+  private func offset(
+    of own: MotionStep, _ deviation: Double, _ knots: [MotionStep]
+  ) -> (pts: Int64, x: Double, y: Double, angle: Double) {
+    let reach = Int64(min(4e18, Self.reach * deviation / tick))
+    let first = knots.partitionPoint { own.pts.subtractingReportingOverflow(reach).partialValue <= $0.pts }
+    let end = knots.partitionPoint { own.pts.addingReportingOverflow(reach).partialValue < $0.pts }
+    var (s0, s1, s2) = (0.0, 0.0, 0.0)
+    var (x, y, angle) = ((0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
+    for index in first..<max(first, end) {
+      let there = knots[index]
+      let (before, after) = (knots[max(0, index - 1)], knots[min(knots.count - 1, index + 1)])
+      let distance = Double(there.pts - own.pts) * tick / deviation
+      // One before a long pause does not stand for all of it.
+      let share = min(1, max(1e-9, Double(after.pts - before.pts) * tick / deviation))
+      let weight = Self.bell(distance) * share
+      (s0, s1, s2) = (s0 + weight, s1 + weight * distance, s2 + weight * distance * distance)
+      func add(_ difference: Int, to sums: inout (Double, Double)) {
+        sums = (sums.0 + weight * Double(difference), sums.1 + weight * distance * Double(difference))
+      }
+      add(there.x - own.x, to: &x)
+      add(there.y - own.y, to: &y)
+      add(there.angle - own.angle, to: &angle)
+    }
+    let determinant = s0 * s2 - s1 * s1
+    func fitted(_ sums: (Double, Double)) -> Double {
+      if determinant > 1e-9 * s0 * s0 { return (s2 * sums.0 - s1 * sums.1) / determinant }
+      return s0 > 0 ? sums.0 / s0 : 0
+    }
+    return (own.pts, -fitted(x).rounded(), -fitted(y).rounded(), -fitted(angle).rounded())
   }
 
   /// exp(-r²/2) by arithmetic alone, the same on every machine: (1 - r²/32)^16 is as near to a bell.
@@ -68,17 +95,6 @@ struct CameraPath {
     var value = max(0, 1 - ratio * ratio / 32)
     for _ in 0..<4 { value *= value }
     return value
-  }
-
-  /// The sum at a picture, or, beyond the edges, at the mirror image of one. Nil: it would be of none.
-  private func place(_ index: Int) -> MotionStep? {
-    if sums.indices.contains(index) { return sums[index] }
-    let edge = index < 0 ? 0 : sums.count - 1
-    guard sums.indices.contains(2 * edge - index) else { return nil }
-    let (middle, mirrored) = (sums[edge], sums[2 * edge - index])
-    return MotionStep(
-      pts: 2 * middle.pts - mirrored.pts, x: 2 * middle.x - mirrored.x, y: 2 * middle.y - mirrored.y,
-      angle: 2 * middle.angle - mirrored.angle)
   }
 
   /// The least zoom at which a picture may be moved as far: in steps of a thousandth.

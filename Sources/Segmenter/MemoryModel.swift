@@ -1,11 +1,11 @@
 import CompositionModel
-import RenderTasks
+package import RenderTasks
 
 /// Estimates how much memory the process of a video task needs at most. It decides which workers may have the task, so
 /// it is rather too low than too high: a task that needs more than its worker gives it fails with that reason.
 ///
 /// The numbers are those of what task processes allocated for films of 640x360 to 7680x4320.
-enum MemoryModel {
+package enum MemoryModel {
   /// The bytes of a process that renders the smallest frames: libraries, threads, fonts.
   private static let base = 192.0 * 1_048_576
   /// Frames of the output that are being made or composited.
@@ -33,6 +33,11 @@ enum MemoryModel {
       }
     }
     return Int64(bytes + decoded(of: task))
+  }
+
+  /// In bytes, of a task that measures movements.
+  package static func memory(of task: MotionTask) -> Int64 {
+    Int64(base + pixels(task.source.video.size) * decodedFrames * 1.5 * (task.source.video.bitDepth > 8 ? 2 : 1))
   }
 
   /// What the sources of a task take.

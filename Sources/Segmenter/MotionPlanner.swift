@@ -32,7 +32,8 @@ package enum MotionPlanner {
 
   private static func tasks(_ edit: Edit, _ sources: SourceLookup) throws(PlanError) -> [MotionTask] {
     var tasks: [MotionTask] = []
-    for clip in edit.composition.tracks.flatMap(\.clips) where clip.stabilization != nil {
+    let tracks = edit.composition.tracks.filter { $0.type == .video }
+    for clip in tracks.flatMap(\.clips) where clip.stabilization != nil {
       if sources.nested(clip.asset) != nil { continue }
       let (asset, track, video) = try sources.video(of: clip)
       tasks += try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
@@ -50,7 +51,7 @@ package enum MotionPlanner {
   private static func tasks(
     _ clip: Clip, _ asset: PlannedAsset, _ track: TrackDescription, _ video: VideoFormat
   ) throws(TimeError) -> [MotionTask] {
-    guard let used = try track.pictures(of: clip.source, video) else { return [] }
+    guard let used = try track.pictures(of: clip.stabilization?.part ?? clip.source, video) else { return [] }
     let length = Int64(clamping: max(1, try (stretch / track.timebase).floor))
     var tasks: [MotionTask] = []
     var next: Int64? = used.lowerBound
@@ -101,7 +102,7 @@ final class CameraPaths {
   private struct Key: Hashable {
     var asset: AssetID
     var track: Int
-    var source: MediaTimeRange
+    var part: MediaTimeRange
     var stabilization: Stabilization
   }
 
@@ -113,10 +114,11 @@ final class CameraPaths {
     of clip: Clip, _ track: TrackDescription, _ video: VideoFormat, _ steps: [MotionStep],
     _ stabilization: Stabilization
   ) throws(TimeError) -> PlannedStabilization {
-    let key = Key(asset: clip.asset, track: clip.sourceTrack, source: clip.source, stabilization: stabilization)
+    let part = stabilization.part ?? clip.source
+    let key = Key(asset: clip.asset, track: clip.sourceTrack, part: part, stabilization: stabilization)
     if let path = known[key] { return path }
     var own: [MotionStep] = []
-    if let used = try track.pictures(of: clip.source, video) { own = steps.filter { used.contains($0.pts) } }
+    if let used = try track.pictures(of: part, video) { own = steps.filter { used.contains($0.pts) } }
     let shown = video.cleanAperture?.size ?? video.size
     let path = CameraPath(
       own, width: Double(shown.width * video.pixelAspect.horizontal) / Double(video.pixelAspect.vertical),

@@ -55,6 +55,25 @@ import Testing
     #expect(try problems(documentText(tracks: #"[{"clips": [{"asset": "v", "stabilise": true}]}]"#)).count == 1)
   }
 
+  @Test func `every turn of a clip that is repeated has the path of a whole one`() throws {
+    let clips = try lowered(
+      documentText(
+        tracks: #"[{"clips": [{"asset": "v", "use": "1..3", "loop": true, "duration": 5, "stabilize": true}]}]"#)
+    ).composition.tracks[0].clips
+    #expect(clips.count == 3 && clips[2].source.duration == MediaTime(seconds: 1))
+    #expect(clips.allSatisfy { $0.stabilization?.part == clips[0].source })
+  }
+
+  @Test func `the sound of a stabilized clip is not, and transparent pictures are none of a camera`() throws {
+    var assets = try standardAssets()
+    let text = documentText(tracks: #"[{"sound": true, "clips": [{"asset": "v", "stabilize": true}]}]"#)
+    let tracks = try lowered(text).composition.tracks
+    #expect(tracks.map(\.type) == [.video, .audio])
+    #expect(tracks.map { $0.clips[0].stabilization != nil } == [true, false])
+    for index in assets["v"]?.tracks.indices ?? 0..<0 { assets["v"]?.tracks[index].video?.hasAlpha = true }
+    #expect(try problems(text, assets: assets).map(\.pointer) == ["/tracks/0/clips/0/stabilize"])
+  }
+
   @Test func `what is stored cannot be copied`() throws {
     let found = try problems(
       #"{"sheaf": 1, "assets": {"v": "v.mp4"}, "tracks": [{"clips": [{"asset": "v", "stabilize": true}]}], "#

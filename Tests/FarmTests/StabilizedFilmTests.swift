@@ -23,7 +23,8 @@ import Testing
   init() throws {
     files = try Workspace()
     _ = try Tool.ffmpeg([
-      "-f", "lavfi", "-i", "testsrc2=size=400x300:rate=25:duration=15", "-vf",
+      "-f", "lavfi", "-i", "testsrc2=size=400x300:rate=25:duration=15", "-f", "lavfi", "-i",
+      "sine=frequency=440:duration=15", "-c:a", "pcm_s16le", "-vf",
       "crop=320:240:'40+9*sin(n*1.3)':'30+7*cos(n*1.7)'", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-g", "30",
       files.path("walk.mkv"),
     ])

@@ -137,6 +137,45 @@ import Testing
     #expect(cut.indices.filter { cut[$0] != whole[$0] } == [])
   }
 
+  /// Sizes whose halves, thirds and square pixels are odd, pictures that change, and pictures that are due together.
+  @Test(arguments: [
+    ["-vf", "scale=853:481,format=yuv444p", "-c:v", "ffv1"], ["-vf", "scale=720:480,setsar=32/27", "-c:v", "ffv1"],
+    ["-vf", "scale=65:67,format=yuv444p", "-c:v", "ffv1"],
+    ["-vf", "format=yuvj420p", "-c:v", "mjpeg", "-r", "2000", "-fps_mode", "passthrough", "-enc_time_base", "1/2000"],
+  ])
+  func `pictures of any size and cadence are measured`(options: [String]) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("odd.mkv")
+    _ = try Tool.ffmpeg(
+      ["-f", "lavfi", "-i", "testsrc2=size=320x240:rate=2000:duration=0.02"] + options + [path])
+    let one = try frames(##""stabilize": true"##, path, segment: MediaTime(seconds: 60))
+    #expect(!one.isEmpty)
+  }
+
+  @Test func `pictures whose size and format change within a file are whole`() throws {
+    let folder = try TemporaryFolder()
+    var parts: [String] = []
+    for (number, picture) in ["320x240,rgb24", "400x300,rgb24", "320x240,rgba", "256x200,rgb24"].enumerated() {
+      let words = picture.split(separator: ",")
+      parts.append(folder.path("\(number).mkv"))
+      _ = try Tool.ffmpeg([
+        "-f", "lavfi", "-i", "color=white:size=\(words[0]):rate=25:duration=0.2", "-pix_fmt", "\(words[1])", "-c:v",
+        "png",
+        parts[number],
+      ])
+    }
+    try parts.map { "file '\($0)'" }.joined(separator: "\n")
+      .write(toFile: folder.path("list"), atomically: true, encoding: .utf8)
+    let path = folder.path("changing.mkv")
+    _ = try Tool.ffmpeg(["-f", "concat", "-safe", "0", "-i", folder.path("list"), "-c", "copy", path])
+    let made = try frames(##""stabilize": {"zoom": 1.2}"##, path, segment: MediaTime(seconds: 60))
+    #expect(made.count == 20)
+    // White to the edges, wherever the larger pictures were cut.
+    for (index, frame) in made.enumerated() {
+      #expect(frame.prefix(320 * 240).allSatisfy { $0 > 230 }, "frame \(index)")
+    }
+  }
+
   /// Of a picture whose samples are a plane, each sample that is moved is known without a filter.
   @Test(arguments: [
     "yuv420p10le", "yuv422p10le", "yuv444p", "yuv420p", "yuva420p10le", "gray", "gbrp", "gbrp12le", "rgb24", "rgba64le",

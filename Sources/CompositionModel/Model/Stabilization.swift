@@ -7,10 +7,16 @@ public struct Stabilization: Sendable, Hashable, Codable {
   /// How much the pictures are enlarged, within `zooms`, so that their edges are not seen where they are moved. Nil: as
   /// little as the clip needs, at most `greatestZoom`.
   public var zoom: Double?
+  /// The part of the asset whose path is evened out, of a clip that plays some of it only, as the last turn of one that
+  /// is repeated. Nil: the part that the clip plays.
+  public var part: MediaTimeRange?
 
-  public init(smoothing: MediaTime = MediaTime(seconds: 1), zoom: Double? = nil) {
+  public init(
+    smoothing: MediaTime = MediaTime(seconds: 1), zoom: Double? = nil, part: MediaTimeRange? = nil
+  ) {
     self.smoothing = smoothing
     self.zoom = zoom
+    self.part = part
   }
 
   package static let lengths = MediaTime(value: 1, timescale: 10)...MediaTime(seconds: 10)

@@ -80,11 +80,12 @@ struct PlannedJob: Sendable {
     let ofFonts =
       document.fontWarnings(fonts.findings, assets: descriptions) + document.textWarnings(edit, fonts.findings)
       + document.captionWarnings(captionFindings(edit, descriptions, fonts))
-    let warnings = found + ofFonts
+    var warnings = found + ofFonts
     let assets = request.planned(descriptions)
     let motions = try MotionTasks(edit, assets: assets, maker: maker, result: motion)
-    let plan = try RenderPlanner.plan(
-      edit, assets: MotionPlanner.adding(motions.found, to: assets), fonts: fonts.texts, segmentDuration: duration)
+    let measured = MotionPlanner.adding(motions.found, to: assets)
+    if motions.missing.isEmpty { warnings += MotionTasks.warnings(edit, assets: measured) }
+    let plan = try RenderPlanner.plan(edit, assets: measured, fonts: fonts.texts, segmentDuration: duration)
     return (plan, warnings, try FilmReport(plan, warnings, times), motions.missing.map(\.task))
   }
 

@@ -32,6 +32,38 @@ struct MotionTasks {
     }
   }
 
+  /// Assets of stabilized clips in which no movement was found.
+  static func warnings(_ edit: Edit, assets: [AssetID: PlannedAsset]) -> [Problem] {
+    let clips = edit.composition.tracks.filter { $0.type == .video }.flatMap(\.clips)
+    var seen: Set<AssetID> = []
+    return clips.filter { $0.stabilization != nil && seen.insert($0.asset).inserted }.compactMap { clip in
+      guard let steps = assets[clip.asset]?.motion[clip.sourceTrack], steps.count > 1,
+        steps.allSatisfy({ $0.x == 0 && $0.y == 0 && $0.angle == 0 })
+      else { return nil }
+      return Problem(
+        asset: clip.asset,
+        message:
+          "no movement was found in the pictures of '\(clip.asset)', which 'stabilize' could even out: the camera "
+          + "stands still, or they have too little contrast")
+    }
+  }
+
+  /// The tasks as probe tasks of an inspection, without those whose results are known from another one.
+  /// - Parameter result: The result of a task with a fingerprint. Nil: there is none.
+  mutating func inspected(
+    _ result: (SHA256Digest) throws -> CameraMotion?
+  ) rethrows -> [(motion: MotionTask, task: NewTask)] {
+    var unknown: [(motion: MotionTask, task: NewTask)] = []
+    for (motion, task) in missing {
+      var task = task
+      task.kind = .probe
+      task.fingerprint = TaskFingerprint.of(
+        build: "", kind: .probe, payload: task.payload, inputs: task.inputs.map(\.digest))
+      if let known = try result(task.fingerprint) { found[motion] = known } else { unknown.append((motion, task)) }
+    }
+    return unknown
+  }
+
   /// The movements that a task found. Nil if they are not in the content store any more, or were damaged there and are
   /// removed: they are measured again. Blocks.
   static func read(_ result: Content, store: ContentStore) throws -> CameraMotion? {

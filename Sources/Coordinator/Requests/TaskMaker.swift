@@ -57,7 +57,7 @@ struct TaskMaker {
     let size = motion.source.video.size
     return try task(
       .measure, .motion(motion), label: labels.motion(of: motion.source.digest), digests: [motion.source.digest],
-      cost: Double(size.width * size.height) * Self.motionCost, work: 0)
+      cost: Double(size.width * size.height) * Self.motionCost, work: 0, memory: MemoryModel.memory(of: motion))
   }
 
   /// The cost of a pixel of a stretch of movements, in the unit of segments: about 300 pictures that are decoded and

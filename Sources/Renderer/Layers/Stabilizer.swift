@@ -17,9 +17,9 @@ final class Stabilizer {
   private let chroma: ChromaSite
   private let sampler = PlaneSampler()
   /// The latest picture.
-  private var latest: (pts: Int64, frame: Frame)?
-  /// To a format with a plane for each component.
-  private var scaler: FrameScaler?
+  private var latest: (stored: Frame, frame: Frame)?
+  /// From pictures of a size and a format to one with a plane for each component.
+  private var scaler: (size: PixelSize, format: FrameFormat, scaler: FrameScaler)?
 
   init(_ planned: PlannedStabilization, _ source: PlannedSource) {
     self.planned = planned
@@ -31,11 +31,11 @@ final class Stabilizer {
 
   /// A picture in its place, with the timestamp that it has.
   func frame(_ frame: Frame) throws(RenderError) -> Frame {
-    if let latest, latest.pts == frame.pts { return latest.frame }
+    if let latest, latest.stored === frame, latest.frame.pts == frame.pts { return latest.frame }
     let made = try mapErrors(to: RenderError.during("\(title): stabilizing a picture")) { () throws(MediaError) in
       try moved(planar(frame), by: planned.place(of: frame.pts))
     }
-    latest = (frame.pts, made)
+    latest = (frame, made)
     return made
   }
 
@@ -48,13 +48,13 @@ final class Stabilizer {
       ? frame.format.withFullChroma
       : FrameFormat(name: frame.format.hasAlpha ? name.replacing("gbrp", with: "gbrap") : name) ?? frame.format
     let scaler: FrameScaler
-    if let known = self.scaler {
-      scaler = known
+    if let known = self.scaler, known.size == frame.size, known.format == frame.format {
+      scaler = known.scaler
     } else {
       scaler = try FrameScaler(
         from: .init(size: frame.size, format: frame.format, colour: colour, chromaSite: chroma),
         to: .init(size: frame.size, format: format, colour: colour, chromaSite: chroma), hasFullChroma: true)
-      self.scaler = scaler
+      self.scaler = (frame.size, frame.format, scaler)
     }
     let planar = try frame.blank(format)
     try scaler.scale(frame, into: planar)

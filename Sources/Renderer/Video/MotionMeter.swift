@@ -35,14 +35,16 @@ package enum MotionMeter {
       let detector = try MotionDetector(reduction.size)
       if let previous = reader.previous { _ = try detector.step(to: reduction.picture(previous)) }
       while let frame = next, frame.pts <= task.pictures.upperBound {
-        var step = MotionStep(pts: frame.pts)
+        // Of pictures that are due at the same time, the last is shown, and it has moved as all of them have.
+        let isSame = steps.last.map { frame.pts <= $0.pts } == true
+        var step = isSame ? steps.removeLast() : MotionStep(pts: frame.pts)
         if let motion = try detector.step(to: reduction.picture(frame)) {
           func units(_ number: Double, _ unit: Double) -> Int {
-            number.isFinite ? Int(max(-1e8, min(1e8, (number * unit).rounded()))) : 0
+            number.isFinite ? Int(max(-1e7, min(1e7, (number * unit).rounded()))) : 0
           }
-          step.x = units(motion.x, MotionStep.unitsOfPixel * reduction.across)
-          step.y = units(motion.y, MotionStep.unitsOfPixel * reduction.down)
-          step.angle = units(motion.angle, MotionStep.unitsOfRadian)
+          step.x += units(motion.x, MotionStep.unitsOfPixel * reduction.across)
+          step.y += units(motion.y, MotionStep.unitsOfPixel * reduction.down)
+          step.angle += units(motion.angle, MotionStep.unitsOfRadian)
         }
         steps.append(step)
         progress(Int64(steps.count))
@@ -65,8 +67,9 @@ package enum MotionMeter {
       let width = Double(video.size.width * video.pixelAspect.horizontal) / Double(video.pixelAspect.vertical)
       let height = Double(video.size.height)
       let part = max(1, (max(width, height) / Double(MotionMeter.longestSide)).rounded(.up))
+      // Even ones, which the library wants.
       func side(_ length: Double) -> Int {
-        max(Stabilization.shortestSide, min(MotionMeter.longestSide, Int((length / part).rounded())))
+        max(Stabilization.shortestSide, min(MotionMeter.longestSide, 2 * Int((length / part / 2).rounded())))
       }
       size = PixelSize(width: side(width), height: side(height))
       (across, down) = (width / Double(size.width), height / Double(size.height))
