@@ -61,6 +61,20 @@ import Testing
     #expect(pictures[0] == pictures[1])
   }
 
+  @Test func `a film in which no movement is found says so`() async throws {
+    defer { files.remove() }
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "color=gray:size=160x120:rate=25:duration=1", "-c:v", "ffv1", files.path("still.mkv"),
+    ])
+    let document = try files.write(
+      """
+      { "sheaf": 1, "assets": { "still": "still.mkv" },
+        "tracks": [ { "clips": [ { "asset": "still", "stabilize": true } ] } ], "export": { "to": "film.mkv" } }
+      """, to: "still.json")
+    let made = try await TestFilm.render(document, files.path("still-film.mkv"))
+    #expect(made.status == 0 && made.errors.contains("no movement was found in the pictures of 'still'"), "\(made)")
+  }
+
   /// The segments are measured too, after the movements.
   @Test func `a film with an average bit rate is stabilized`() async throws {
     defer { files.remove() }

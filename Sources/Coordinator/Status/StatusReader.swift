@@ -116,7 +116,8 @@ actor StatusReader {
       // The reader's task is cancelled: nobody waits for the status.
       return ([], nil)
     }
-    warnings = (job.id, found.list, found.film)
+    // One that is measured is planned again, and may have others then.
+    if job.state != .measuring { warnings = (job.id, found.list, found.film) }
     return found
   }
 
