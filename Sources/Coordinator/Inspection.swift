@@ -151,8 +151,8 @@ struct Inspection: Sendable {
     }
   }
 
-  /// The movements of the camera in the stabilized clips of a document: those of a film that was rendered by the build,
-  /// or of an inspection before. Any worker may have a probe task, so no film has them from here.
+  /// The motion of the camera in the stabilized clips of a document: as it was measured for a film that the build has
+  /// rendered, or for an inspection before. Any worker may have a probe task, so no film has it from here.
   private func motion(
     _ request: JobRequest, _ probed: Findings, build: String?
   ) async throws -> [MotionTask: CameraMotion] {
@@ -174,10 +174,14 @@ struct Inspection: Sendable {
       var found = motions.found
       for (id, missing) in zip(jobs, missing) {
         let (job, tasks) = try await end(of: id)
-        guard let result = tasks.first?.result else {
-          throw DocumentError(problems: FailureReport(job, tasks, request)?.all ?? [])
+        if let failure = FailureReport(job, tasks, request) { throw DocumentError(problems: failure.all) }
+        let result = tasks.first?.result
+        let motion = try await BlockingWork.run { try result.flatMap { try MotionTasks.read($0, store: store) } }
+        guard let motion else {
+          let label = missing.task.label
+          throw ContentStoreError(.missing, "the result of the \(label) is gone from the coordinator's disk")
         }
-        found[missing.motion] = try await BlockingWork.run { try MotionTasks.read(result, store: store) }
+        found[missing.motion] = motion
       }
       return found
     }

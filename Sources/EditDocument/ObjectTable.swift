@@ -25,7 +25,9 @@ struct ObjectTable: Sendable {
     kind: KindKey? = nil, rules: [KeyRule] = [], restrictions: [JSONValue] = []
   ) {
     (self.name, self.noun, self.keys, keyNames) = (name, noun, keys, keys.map(\.name))
-    (self.notYet, self.instead, self.kind) = (notYet, instead, kind)
+    (self.notYet, self.kind) = (notYet, kind)
+    // They are looked up whatever the case of a key.
+    self.instead = Dictionary(instead.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
     (self.rules, self.restrictions) = (rules, restrictions)
   }
 

@@ -14,7 +14,7 @@ package struct MotionTask: Sendable, Hashable, Codable {
   }
 }
 
-/// The movements of a stretch: the result of a `MotionTask`.
+/// The motion in a stretch: the result of a `MotionTask`.
 package struct CameraMotion: Sendable, Hashable, Codable {
   /// In order of time.
   package var steps: [MotionStep]

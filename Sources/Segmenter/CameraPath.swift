@@ -1,10 +1,10 @@
 import CompositionModel
 import RenderTasks
 
-/// The path of the camera in a clip, evened out: where each picture has to be drawn so that short movements are not
+/// The path of the camera in a clip, evened out: where each picture has to be drawn so that short motion is not
 /// seen.
 ///
-/// All sums are of whole numbers, so that the place of a picture depends on the movements around it and on nothing
+/// All sums are of whole numbers, so that the place of a picture depends on the motion around it and on nothing
 /// else: a clip that begins a little later has the same places but near its start.
 struct CameraPath {
   /// Standard deviations of the Gaussian that are used to each side.
@@ -12,7 +12,7 @@ struct CameraPath {
   /// Pictures that a standard deviation has at most: more add time to planning and nothing to the path.
   private static let knotsOfDeviation = 150.0
 
-  /// The sum of all movements up to each picture, in order of time.
+  /// The sum of all motion up to each picture, in order of time.
   private let sums: [MotionStep]
   /// Half of what is shown of a picture, in square pixels.
   private let halfWidth: Double
@@ -21,7 +21,7 @@ struct CameraPath {
   private let tick: Double
 
   /// - Parameters:
-  ///   - steps: The movement of each picture since the one before it, in order of time.
+  ///   - steps: The motion of each picture since the one before it, in order of time.
   ///   - size: What is shown of a stored picture, in square pixels.
   init(_ steps: [MotionStep], width: Double, height: Double, timebase: MediaTime) {
     var sum = MotionStep(pts: 0)

@@ -35,7 +35,7 @@ package enum MemoryModel {
     return Int64(bytes + decoded(of: task))
   }
 
-  /// In bytes, of a task that measures movements.
+  /// In bytes, of a task that measures motion.
   package static func memory(of task: MotionTask) -> Int64 {
     Int64(base + pixels(task.source.video.size) * decodedFrames * 1.5 * (task.source.video.bitDepth > 8 ? 2 : 1))
   }

@@ -1,7 +1,7 @@
 package import CompositionModel
 package import RenderTasks
 
-/// Plans how the movements of the camera in stabilized clips are measured.
+/// Plans how the motion of the camera in stabilized clips is measured.
 package enum MotionPlanner {
   /// Seconds of a stretch that one task measures. Stretches begin at multiples of this on the asset's timeline, so that
   /// a clip that is cut elsewhere, or another one of the same asset, has the same.
@@ -15,19 +15,21 @@ package enum MotionPlanner {
     return tasks
   }
 
-  /// The assets with the movements that were measured of them.
+  /// The assets with the motion that was measured in them.
   package static func adding(
     _ found: [MotionTask: CameraMotion], to assets: [AssetID: PlannedAsset]
   ) -> [AssetID: PlannedAsset] {
-    let byTrack = Dictionary(grouping: found) { [$0.key.source.digest, "\($0.key.source.track)"] }
     var assets = assets
-    for (id, asset) in assets {
-      for track in asset.description.tracks {
-        guard let stretches = byTrack[[asset.digest, "\(track.index)"]] else { continue }
-        assets[id]?.motion[track.index] = stretches.flatMap(\.value.steps).sorted { $0.pts < $1.pts }
+    for (task, motion) in found {
+      for id in assets.keys where assets[id]?.digest == task.source.digest {
+        assets[id]?.motion[task.source.track, default: []] += motion.steps
       }
     }
-    return assets
+    return assets.mapValues { asset in
+      var asset = asset
+      asset.motion = asset.motion.mapValues { $0.sorted { $0.pts < $1.pts } }
+      return asset
+    }
   }
 
   private static func tasks(_ edit: Edit, _ sources: SourceLookup) throws(PlanError) -> [MotionTask] {

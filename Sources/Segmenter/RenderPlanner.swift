@@ -272,7 +272,7 @@ package struct PlannedAsset: Sendable, Hashable {
   package var description: AssetDescription
   /// The SHA-256 of the file, in lower-case hexadecimal. Empty for a picture that is drawn.
   package var digest: String
-  /// The movements of the camera, as far as they were measured, by the track's index. See `MotionPlanner`.
+  /// The motion of the camera, as far as it was measured, by the track's index. See `MotionPlanner`.
   package var motion: [Int: [MotionStep]] = [:]
 
   package init(description: AssetDescription, digest: String) {

@@ -532,6 +532,12 @@ private func instructions(_ instructions: String) -> String {
 
   @Test(arguments: [
     Wrong(overlay("{}"), "/videoComposition/overlays/0", "none of them"),
+    Wrong(
+      overlay(#"{"image": "logo", "fadeIn": 0.5}"#), "/videoComposition/overlays/0/fadeIn", "'ramps' of its opacity"),
+    Wrong(
+      overlay(#"{"text": "x", "fadeOut": 0.5}"#), "/videoComposition/overlays/0/fadeOut", "end-1/2..end"),
+    Wrong(
+      overlay(#"{"video": "v", "cornerRadius": 9}"#), "/videoComposition/overlays/0/cornerRadius", "a clip of a track"),
     Wrong(overlay(#"{"image": "logo", "text": "x"}"#), "/videoComposition/overlays/0", "'image', 'text'"),
     Wrong(
       overlay("{\"text\": \"\(String(repeating: "a", count: 10_001))\"}"), "/videoComposition/overlays/0/text", "10001",

@@ -71,6 +71,18 @@ import Testing
     #expect(video.colour.isFullRange == isFull)
   }
 
+  @Test(arguments: ["yuvj420p", "yuv420p"])
+  func `a film of still pictures alone has the limited range, whatever a JPEG has`(format: String) throws {
+    var assets = try standardAssets()
+    var still = try SyntheticAssets.still(pixelFormat: format)
+    still.tracks[0].video?.hasAlpha = false
+    still.tracks[0].video?.colour = ColourTags(matrix: "bt470bg", isFullRange: true)
+    assets["logo"] = still
+    let text = documentText(tracks: #"[{"clips": [{"asset": "logo", "duration": 3}]}]"#)
+    let colour = try #require(try TestEdits.lowered(text, assets: assets).export.video?.colour)
+    #expect(colour == ColourTags(matrix: "bt470bg", isFullRange: false))
+  }
+
   @Test func `the depth of a film follows its colour and not the clips'`() throws {
     #expect(try lowered(Self.pq, Self.hlg, #"{"color": "bt709"}"#).edit.export.video?.pixelFormat == .yuv420p)
     let lossless = try lowered(Self.bt709, Self.bt709, #"{"color": "hlg"}"#, video: #"{"codec": "ffv1"}"#)

@@ -61,7 +61,7 @@ import Testing
     #expect(pictures[0] == pictures[1])
   }
 
-  @Test func `a film in which no movement is found says so`() async throws {
+  @Test func `a film in which no motion is found says so`() async throws {
     defer { files.remove() }
     _ = try Tool.ffmpeg([
       "-f", "lavfi", "-i", "color=gray:size=160x120:rate=25:duration=1", "-c:v", "ffv1", files.path("still.mkv"),
@@ -72,10 +72,10 @@ import Testing
         "tracks": [ { "clips": [ { "asset": "still", "stabilize": true } ] } ], "export": { "to": "film.mkv" } }
       """, to: "still.json")
     let made = try await TestFilm.render(document, files.path("still-film.mkv"))
-    #expect(made.status == 0 && made.errors.contains("no movement was found in the pictures of 'still'"), "\(made)")
+    #expect(made.status == 0 && made.errors.contains("no motion was found in the pictures of 'still'"), "\(made)")
   }
 
-  /// The segments are measured too, after the movements.
+  /// The segments are measured too, after the motion.
   @Test func `a film with an average bit rate is stabilized`() async throws {
     defer { files.remove() }
     let made = try await film("film.mp4", #""codec": "h264", "bitRate": 300000"#, segments: "3")

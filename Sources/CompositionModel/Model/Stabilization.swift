@@ -1,8 +1,8 @@
-/// How the movements of a camera that shakes are evened out: each picture of a clip is moved, turned and enlarged,
+/// How the motion of a camera that shakes is evened out: each picture of a clip is moved, turned and enlarged,
 /// before anything else is done with it. `docs/document/stabilize.md` has the rule.
 public struct Stabilization: Sendable, Hashable, Codable {
-  /// Seconds, within `lengths`: movements that take less time are evened out. The path of the camera is averaged with
-  /// the weights of a Gaussian, whose standard deviation is half of this.
+  /// Seconds, within `lengths`: motion that takes less time is evened out. The path of the camera is fitted by lines
+  /// with the weights of a Gaussian, whose standard deviation is half of this.
   public var smoothing: MediaTime
   /// How much the pictures are enlarged, within `zooms`, so that their edges are not seen where they are moved. Nil: as
   /// little as the clip needs, at most `greatestZoom`.
@@ -23,6 +23,6 @@ public struct Stabilization: Sendable, Hashable, Codable {
   package static let zooms = 1.01...2.0
   /// The most that a picture is enlarged if no number says so. What needs more is moved less.
   package static let greatestZoom = 1.3
-  /// The shortest side, in pixels, of pictures whose movements can be found.
+  /// The shortest side, in pixels, of pictures whose motion can be found.
   package static let shortestSide = 64
 }

@@ -27,10 +27,10 @@ struct ImageTasks: Sendable {
 
   /// Plans the pictures of a film, or, if the request has no document, of its one asset. Throws `DocumentError` with
   /// everything that is wrong, or `PlanError`.
-  /// - Parameter motion: The movements of the camera in all stabilized clips.
+  /// - Parameter motion: The motion of the camera in all stabilized clips.
   init(
     _ images: ImageRequest, _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts,
-    motion: [MotionTask: CameraMotion] = [:]
+    motion: [MotionTask: CameraMotion]
   ) throws {
     self.request = images
     let contents = try request.files() + fonts.files

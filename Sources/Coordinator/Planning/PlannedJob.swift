@@ -12,7 +12,7 @@ import Segmenter
 struct PlannedJob: Sendable {
   var plan: RenderPlan
   /// The video tasks by segment, the audio task, the stitch task; of a film that is copied the stitch task alone. Or,
-  /// if the movements of clips or the segments have to be measured first, their measure tasks.
+  /// if the motion in clips or the segments have to be measured first, their measure tasks.
   var tasks: [NewTask]
   /// Also among `tasks`, unless they are measure tasks. Nil: the output has no audio.
   var audio: NewTask?
@@ -29,7 +29,7 @@ struct PlannedJob: Sendable {
   /// - Parameters:
   ///   - fonts: Of the document's texts.
   ///   - segments: The numbers of the segments that are rendered. Nil: all of them.
-  ///   - motion: Reads the movements of a stretch of a clip. Nil: they are lost, and have to be measured again.
+  ///   - motion: Reads the motion in a stretch of a clip. Nil: it is lost, and has to be measured again.
   ///   - measurement: Reads the measurements of a segment, likewise.
   ///   - result: What a task with this fingerprint produced before, if that is still available.
   init(
@@ -68,7 +68,7 @@ struct PlannedJob: Sendable {
     tasks.append(try maker.stitch(plan, tasks))
   }
 
-  /// - Returns: Also the tasks that have to measure movements first. Until then pictures stay where they are.
+  /// - Returns: Also the tasks that have to measure motion first. Until then pictures stay where they are.
   private static func plan(
     _ request: JobRequest, _ descriptions: [AssetID: AssetDescription], _ fonts: FoundFonts, _ maker: TaskMaker,
     motion: (Content) throws -> CameraMotion?

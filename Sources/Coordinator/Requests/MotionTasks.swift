@@ -32,7 +32,7 @@ struct MotionTasks {
     }
   }
 
-  /// Assets of stabilized clips in which no movement was found.
+  /// Assets of stabilized clips in which no motion was found.
   static func warnings(_ edit: Edit, assets: [AssetID: PlannedAsset]) -> [Problem] {
     let clips = edit.composition.tracks.filter { $0.type == .video }.flatMap(\.clips)
     var seen: Set<AssetID> = []
@@ -43,7 +43,7 @@ struct MotionTasks {
       return Problem(
         asset: clip.asset,
         message:
-          "no movement was found in the pictures of '\(clip.asset)', which 'stabilize' could even out: the camera "
+          "no motion was found in the pictures of '\(clip.asset)', which 'stabilize' could even out: the camera "
           + "stands still, or they have too little contrast")
     }
   }
@@ -64,15 +64,15 @@ struct MotionTasks {
     return unknown
   }
 
-  /// The movements that a task found. Nil if they are not in the content store any more, or were damaged there and are
-  /// removed: they are measured again. Blocks.
+  /// The motion that a task found. Nil if it is not in the content store any more, or was damaged there and is removed:
+  /// it is measured again. Blocks.
   static func read(_ result: Content, store: ContentStore) throws -> CameraMotion? {
     try Measurements.bytes(of: result, store: store).map { try decode(Data($0)) }
   }
 
-  /// Throws `WrongResult` for bytes that are no movements.
+  /// Throws `WrongResult` for bytes that are none.
   static func decode(_ bytes: Data) throws(WrongResult) -> CameraMotion {
-    try WrongResult.decode(CameraMotion.self, from: bytes, as: "the movements of a camera")
+    try WrongResult.decode(CameraMotion.self, from: bytes, as: "the motion of a camera")
   }
 }
 

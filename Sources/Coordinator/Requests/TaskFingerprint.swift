@@ -8,7 +8,7 @@ enum TaskFingerprint {
   static let formatVersion = 1
 
   /// What takes the place of the build for a probe task, whose result does not depend on it: a description has what is
-  /// in the file. To be raised when descriptions, or the movements of a camera, change.
+  /// in the file. To be raised when descriptions, or the motion found of a camera, change.
   static let probeVersion = "probe 25"
 
   /// - Parameters:

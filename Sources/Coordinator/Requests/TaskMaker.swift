@@ -52,7 +52,7 @@ struct TaskMaker {
     }
   }
 
-  /// A task that measures the movements of a camera.
+  /// A task that measures the motion of a camera.
   func motion(_ motion: MotionTask) throws -> NewTask {
     let size = motion.source.video.size
     return try task(
@@ -60,8 +60,8 @@ struct TaskMaker {
       cost: Double(size.width * size.height) * Self.motionCost, work: 0, memory: MemoryModel.memory(of: motion))
   }
 
-  /// The cost of a pixel of a stretch of movements, in the unit of segments: about 300 pictures that are decoded and
-  /// compared.
+  /// The cost of a pixel of a stretch whose motion is measured, in the unit of segments: about 300 pictures that are
+  /// decoded and compared.
   private static let motionCost = 50.0
 
   func video(_ segment: Segment, _ payload: TaskPayload) throws -> NewTask {
@@ -143,8 +143,8 @@ struct TaskLabel: Sendable {
   /// Such as `measurement of frames 0..299`.
   func measure(_ frames: Range<Int>) -> String { "measurement of \(video(frames, of: []))" }
 
-  /// Such as `movements of walk.mp4`.
-  func motion(of digest: String) -> String { "movements of \(names[digest] ?? "a file")" }
+  /// Such as `camera motion in walk.mp4`.
+  func motion(of digest: String) -> String { "camera motion in \(names[digest] ?? "a file")" }
 
   func audio(of digests: [String]) -> String { digests.isEmpty ? "silence" : "audio of \(list(digests))" }
 

@@ -4,7 +4,7 @@ import Foundation
 import Media
 import RenderTasks
 
-/// Moves, turns and enlarges the pictures of a source, so that the movements of its camera are even.
+/// Moves, turns and enlarges the pictures of a source, so that the motion of its camera is even.
 final class Stabilizer {
   private let planned: PlannedStabilization
   private let title: String

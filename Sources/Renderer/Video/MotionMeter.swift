@@ -3,14 +3,14 @@ import CompositionModel
 package import Media
 package import RenderTasks
 
-/// Measures the movements of a camera, with libvidstab.
+/// Measures the motion of a camera, with libvidstab.
 package enum MotionMeter {
   /// The longest side of the pictures that are compared. Larger ones are made smaller by a whole number.
   private static let longestSide = 1280
   /// The part of the pixels whose brightness has to change for a picture to be of another scene.
   private static let change = 0.5
 
-  /// The movement of each picture of a stretch since the one before it. Of the track's first picture, and of one after
+  /// The motion of each picture of a stretch since the one before it. Of the track's first picture, and of one after
   /// a cut, there is none.
   /// - Parameters:
   ///   - inputs: The task's one file, by its digest in lower-case hexadecimal.
@@ -24,7 +24,7 @@ package enum MotionMeter {
       throw RenderError(.task, "\(source.title) is not among the task's inputs")
     }
     var steps: [MotionStep] = []
-    try mapErrors(to: RenderError.during("\(source.title): measuring its movements")) { () throws(MediaError) in
+    try mapErrors(to: RenderError.during("\(source.title): measuring its motion")) { () throws(MediaError) in
       let reader = try VideoReader(
         source: input, name: source.title, track: source.track, codec: source.codec, timebase: source.timebase,
         discontinuities: source.discontinuities, decodeFrom: source.decodeFrom,
@@ -93,7 +93,7 @@ package enum MotionMeter {
     }
   }
 
-  /// libvidstab's detection of movements between pictures that follow each other, and of cuts.
+  /// libvidstab's detection of motion between pictures that follow each other, and of cuts.
   private final class MotionDetector {
     private let detection: UnsafeMutablePointer<VSMotionDetect>
     private let size: PixelSize
@@ -129,7 +129,7 @@ package enum MotionMeter {
       detection.deallocate()
     }
 
-    /// The movement since the picture before. Nil: there is none before, or it is of another scene.
+    /// The motion since the picture before. Nil: there is none before, or it is of another scene.
     func step(to picture: Frame) throws(MediaError) -> CameraStep? {
       var motions = LocalMotions()
       defer { vs_vector_del(&motions) }
@@ -154,76 +154,16 @@ package enum MotionMeter {
       let changed = zip(before, histogram).reduce(0) { $0 + abs($1.0 - $1.1) } / 2
       if Double(changed) > MotionMeter.change * Double(size.width * size.height) { return nil }
       let (middleX, middleY) = (Double(size.width) / 2, Double(size.height) / 2)
-      let found = (0..<vs_vector_size(&motions)).compactMap { index -> CameraStep.Movement? in
+      let found = (0..<vs_vector_size(&motions)).compactMap { index -> CameraStep.Part? in
         guard let motion = vs_vector_get(&motions, index)?.assumingMemoryBound(to: LocalMotion.self).pointee else {
           return nil
         }
         // The library says where a part of the picture was before.
-        return CameraStep.Movement(
+        return CameraStep.Part(
           x: Double(motion.f.x) - middleX, y: Double(motion.f.y) - middleY, across: -Double(motion.v.x),
           down: -Double(motion.v.y))
       }
       return CameraStep(found)
     }
-  }
-}
-
-/// How a camera has moved between two pictures, from the movements of parts of the picture.
-///
-/// libvidstab fits one to the other by a search with random steps, and each result would be another.
-struct CameraStep: Equatable {
-  /// Of a part of the picture.
-  struct Movement {
-    /// The part's place, from the middle of the picture.
-    var x: Double
-    var y: Double
-    var across: Double
-    var down: Double
-  }
-
-  /// In pixels.
-  private(set) var x = 0.0
-  private(set) var y = 0.0
-  /// Clockwise around the middle, in radians.
-  private(set) var angle = 0.0
-
-  /// How often parts that move otherwise are left out.
-  private static let rounds = 8
-  /// The least difference, in pixels, that a part is left out for: movements are found in whole pixels.
-  private static let tolerance = 1.0
-
-  /// The movement of most of the picture, by least squares. Nil: there is no part whose movement was found.
-  init?(_ movements: [Movement]) {
-    guard !movements.isEmpty else { return nil }
-    func median(_ numbers: [Double]) -> Double { numbers.sorted()[numbers.count / 2] }
-    (x, y) = (median(movements.map(\.across)), median(movements.map(\.down)))
-    for _ in 0..<Self.rounds {
-      let misses = movements.map(miss)
-      let limit = max(Self.tolerance, 2.5 * median(misses))
-      let kept = zip(movements, misses).filter { $0.1 <= limit }.map(\.0)
-      guard let fitted = Self(fitting: kept), fitted != self else { break }
-      self = fitted
-    }
-  }
-
-  private init?(fitting movements: [Movement]) {
-    let count = Double(movements.count)
-    guard count > 0 else { return nil }
-    func mean(_ value: (Movement) -> Double) -> Double { movements.reduce(0) { $0 + value($1) } / count }
-    let (middleX, middleY) = (mean(\.x), mean(\.y))
-    var (turn, spread) = (0.0, 0.0)
-    for part in movements {
-      let (right, below) = (part.x - middleX, part.y - middleY)
-      turn += right * part.down - below * part.across
-      spread += right * right + below * below
-    }
-    angle = spread > 0 ? turn / spread : 0
-    (x, y) = (mean(\.across) + angle * middleY, mean(\.down) - angle * middleX)
-  }
-
-  /// How far a part is from where this step moves it.
-  private func miss(_ part: Movement) -> Double {
-    let (right, below) = (x - angle * part.y - part.across, y + angle * part.x - part.down)
-    return (right * right + below * below).squareRoot()
   }
 }

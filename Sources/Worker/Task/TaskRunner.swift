@@ -51,7 +51,7 @@ struct TaskRunner {
         try writeJSON(CompositorFindings(problems: problems), of: "what was found for the compositors")
       case .motion(let task):
         let motion = try MotionMeter.measure(task, inputs: sources, liveness: liveness, progress: progress)
-        try writeJSON(motion, of: "the movements of the camera")
+        try writeJSON(motion, of: "the motion of the camera")
       case .images(let task):
         try ImageRenderer.render(
           task, inputs: sources, compositors: compositors, to: output, liveness: liveness, progress: progress)

@@ -199,7 +199,7 @@ struct MutantRun {
     let changed = !changesRequest && Bool.random(using: &random) ? request.assets[0].id : nil
     let read = try read(film, changing: changed, &random)
     let planned = try ImageTasks(
-      images, request, descriptions: read, fonts: MutantPlanning.fonts(of: request, read))
+      images, request, descriptions: read, fonts: MutantPlanning.fonts(of: request, read), motion: [:])
     let tasks = try planned.tasks()
     for task in tasks { _ = try farm(task) }
     let results = try tasks.map { task -> Result<Content, ImageFailure> in
