@@ -212,7 +212,8 @@ let package = Package(
       dependencies: [
         "Client", "CompositionModel", "EditDocument", "ContentStorage", "Digest", "FarmAPI", "FarmModel", "LocalFarm",
         "Media", "PieceFiles",
-        "RenderTasks", "Renderer", "Runtime", "SheafCompositing", "Stitcher", "SystemSupport", "TLS", "Wire",
+        "RenderTasks", "Renderer", "Runtime", "Segmenter", "SheafCompositing", "Stitcher", "SystemSupport", "TLS",
+        "Wire",
       ],
       swiftSettings: strict),
 

@@ -299,7 +299,7 @@ extension TrackDescription {
 
 extension Container {
   /// Whether files can have several tracks of a type.
-  fileprivate var hasManyTracks: Bool {
+  package var hasManyTracks: Bool {
     switch self {
     case .mp4, .mov, .m4v, .m4a, .mkv, .webm: true
     case .mxf, .wav, .flac, .mp3, .ogg, .gif, .apng, .webp, .m3u8, .mpd: false

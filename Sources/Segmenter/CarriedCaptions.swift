@@ -1,14 +1,37 @@
-import CompositionModel
-import RenderTasks
+package import CompositionModel
+package import RenderTasks
 
 /// The text tracks of an edit.
-enum CarriedCaptions {
+package enum CarriedCaptions {
   /// Between captions that are shown at the same time.
   private static let separator = "{\\r}\\N"
   /// The most bytes of the captions that a QuickTime text track shows at a time: it states their length in 16 bits.
   private static let greatestText = 60_000
   /// The most bytes of a QuickTime text track, in which a caption is repeated whenever another one begins or ends.
   private static let greatestSize = 64 << 20
+
+  /// The head of a script with the style that decoders of SubRip and WebVTT assume: white letters at the bottom.
+  private static let usualHeader = """
+    [Script Info]
+    ScriptType: v4.00+
+    PlayResX: 384
+    PlayResY: 288
+
+    [V4+ Styles]
+    Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, \
+    Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
+    MarginV, Encoding
+    Style: Default,Arial,16,&Hffffff,&Hffffff,&H0,&H0,0,0,0,0,100,100,0,0,1,1,0,2,10,10,10,1
+
+    [Events]
+    Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+
+    """
+
+  /// A head has styles, without which an encoder of QuickTime's text writes black letters of no size.
+  private static func header(_ header: String) -> String {
+    header.split(whereSeparator: \.isNewline).contains { $0.hasPrefix("Style:") } ? header : usualHeader
+  }
 
   /// Nil if there are none.
   static func tracks(of edit: Edit, sources: SourceLookup) throws(PlanError) -> [StitchedText]? {
@@ -40,11 +63,12 @@ enum CarriedCaptions {
       }
       if let index = texts.firstIndex(where: { $0.description.id != nil && $0.description.id == description.id }) {
         // Styles of several files are not one file's.
-        if texts[index].codec != codec || texts[index].header != format.header { texts[index].codec = plain }
+        if texts[index].codec != codec || texts[index].header != header(format.header) { texts[index].codec = plain }
         texts[index].events += events
         isStyled[index] += events.map { _ in format.hasStyles }
       } else {
-        texts.append(StitchedText(codec: codec, header: format.header, description: description, events: events))
+        texts.append(
+          StitchedText(codec: codec, header: header(format.header), description: description, events: events))
         isStyled.append(events.map { _ in format.hasStyles })
         assets.append(captions.asset)
       }
@@ -53,6 +77,19 @@ enum CarriedCaptions {
       texts[index].events = try written(texts[index], isStyled: isStyled[index], of: assets[index], end: end)
     }
     return texts.isEmpty ? nil : texts
+  }
+
+  /// The text track of captions that a program states.
+  /// - Parameters:
+  ///   - events: In milliseconds of the output, within it.
+  ///   - end: The output's end, in milliseconds.
+  package static func text(
+    of events: [CaptionEvent], _ description: CaptionTrack, in container: Container, end: Int64
+  ) throws(PlanError) -> StitchedText {
+    var text = StitchedText(
+      codec: CaptionCodec(container) ?? .subRip, header: usualHeader, description: description, events: events)
+    text.events = try written(text, isStyled: events.map { _ in false }, of: "captions", end: end)
+    return text
   }
 
   /// The captions of a text as its codec has them, in the order of their times.

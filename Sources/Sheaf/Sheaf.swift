@@ -29,6 +29,8 @@
 @_exported public import struct CompositionModel.MediaTime
 @_exported public import struct CompositionModel.MediaTimeRange
 @_exported public import enum CompositionModel.MediaType
+@_exported public import struct CompositionModel.MetadataItem
+@_exported public import enum CompositionModel.MetadataValue
 @_exported public import struct CompositionModel.Orientation
 @_exported public import enum CompositionModel.PitchAlgorithm
 @_exported public import enum CompositionModel.PixelFormat
@@ -46,6 +48,7 @@
 @_exported public import struct CompositionModel.TextOutline
 @_exported public import struct CompositionModel.TextShadow
 @_exported public import enum CompositionModel.TimeError
+@_exported public import struct CompositionModel.TimedMetadataGroup
 @_exported public import struct CompositionModel.TrackDescription
 @_exported public import typealias CompositionModel.TrackID
 @_exported public import enum CompositionModel.TransitionKind

@@ -15,6 +15,8 @@ package enum CopiedFilm {
     package var open: (PassthroughTask.Clip) throws(StitchError) -> any PacketSource
     /// Whether a clip's packets may be of several files.
     package var hasMixedClips: Bool
+    /// Whether players play another track of the type unless this one is chosen.
+    package var isAlternate = false
 
     package init(
       _ plan: PassthroughTask.Track, hasMixedClips: Bool = false,

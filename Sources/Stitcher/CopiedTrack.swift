@@ -64,6 +64,7 @@ struct CopiedTrack {
       reader.format, isOneFile: track.plan.clips.count == 1 && !track.hasMixedClips, hasShortFrames: hasShortFrames,
       label: track.plan.label, rotation: track.plan.rotation)
     output.isCarried = track.plan.isCarried ?? false
+    output.isAlternate = track.isAlternate
     output.timecode = track.plan.timecode
     hidesSamples = track.plan.type == .audio && reader.format.canHideSamples(in: container)
     hidesPackets = !hidesSamples && track.plan.type == .audio && reader.format.canHidePackets(in: container)

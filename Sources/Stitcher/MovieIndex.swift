@@ -11,7 +11,7 @@ package enum MovieIndex {
   private static let longest: Int64 = 512 << 20
   private static let chunk: Int64 = 4 << 20
 
-  private struct Box {
+  struct TopBox {
     var type: String
     var offset: Int64
     var size: Int64
@@ -98,7 +98,7 @@ package enum MovieIndex {
   }
 
   /// Moves bytes towards the end of the file, the last ones first.
-  private static func move(
+  static func move(
     _ range: Range<Int64>, to target: Int64, _ film: any ByteSource, _ descriptor: Int32, _ liveness: Liveness?
   ) throws(StitchError) {
     let distance = target - range.lowerBound
@@ -112,7 +112,7 @@ package enum MovieIndex {
     }
   }
 
-  private static func write(_ bytes: [UInt8], at offset: Int64, _ descriptor: Int32) throws(StitchError) {
+  static func write(_ bytes: [UInt8], at offset: Int64, _ descriptor: Int32) throws(StitchError) {
     try mapErrors(to: StitchError.systemFailure) { () throws(SystemError) in
       try bytes.withUnsafeBufferPointer { buffer throws(SystemError) in
         try writeAll(descriptor, UnsafeRawBufferPointer(buffer), at: offset, name: "the output")
@@ -130,16 +130,16 @@ package enum MovieIndex {
     return bytes
   }
 
-  private static func source(_ descriptor: Int32) throws(StitchError) -> FileByteSource {
+  static func source(_ descriptor: Int32) throws(StitchError) -> FileByteSource {
     let copy = dup(descriptor)
     guard copy >= 0 else { throw StitchError.systemFailure(SystemError(errno, "dup")) }
     return FileByteSource(descriptor: copy)
   }
 
   /// The boxes of a film in a file, and its index, which is one of them.
-  private static func index(
+  static func index(
     of film: FileByteSource, in range: Range<Int64>
-  ) throws(StitchError) -> (boxes: [Box], place: Int, index: IndexBox) {
+  ) throws(StitchError) -> (boxes: [TopBox], place: Int, index: IndexBox) {
     let boxes = try boxes(of: film, in: range)
     guard let place = boxes.firstIndex(where: { $0.type == "moov" }), boxes[place].size <= longest,
       boxes.filter({ $0.type == "moov" }).count == 1
@@ -147,14 +147,14 @@ package enum MovieIndex {
     return (boxes, place, IndexBox(try read(film, boxes[place].offset, Int(boxes[place].size))))
   }
 
-  private static func boxes(of film: any ByteSource, in range: Range<Int64>) throws(StitchError) -> [Box] {
+  private static func boxes(of film: any ByteSource, in range: Range<Int64>) throws(StitchError) -> [TopBox] {
     var reader = MovieBoxes(film, in: range)
-    var boxes: [Box] = []
+    var boxes: [TopBox] = []
     while let box = try mapErrors(to: StitchError.reading(0), { () throws(MediaError) in try reader.next() }) {
       guard let size = box.size else {
         throw StitchError(.piece, piece: 0, "has a box at byte \(box.offset) that goes on after the end of the film")
       }
-      boxes.append(Box(type: box.type, offset: box.offset, size: size))
+      boxes.append(TopBox(type: box.type, offset: box.offset, size: size))
     }
     return boxes
   }
@@ -196,6 +196,32 @@ struct IndexBox {
   }
 
   private var whole: Range { 8..<bytes.count }
+
+  /// The scale of the movie's own times, and the number that the next track would have.
+  var header: (timescale: UInt64, nextTrack: UInt32)? {
+    guard let header = boxes("mvhd", in: whole).first, header.count >= 100 else { return nil }
+    let isLong = bytes[header.lowerBound] == 1
+    return (
+      number(at: header.lowerBound + (isLong ? 20 : 12), 4),
+      UInt32(truncatingIfNeeded: number(at: header.upperBound - 4, 4))
+    )
+  }
+
+  /// The number of the first track.
+  var firstTrack: UInt32? {
+    guard let track = boxes("trak", in: whole).first, let header = boxes("tkhd", in: track).first else { return nil }
+    return UInt32(truncatingIfNeeded: number(at: header.lowerBound + (bytes[header.lowerBound] == 1 ? 20 : 12), 4))
+  }
+
+  /// Adds a track, the box `trak`, behind the others. It has the number that the header gives the next one.
+  mutating func append(track: [UInt8]) throws(StitchError) {
+    guard let header = boxes("mvhd", in: whole).first, let last = boxes("trak", in: whole).last,
+      let size = UInt32(exactly: bytes.count + track.count)
+    else { throw StitchError(.task, "the index of the film takes no other track") }
+    set(number(at: header.upperBound - 4, 4) + 1, at: header.upperBound - 4, 4)
+    bytes.insert(contentsOf: track, at: last.upperBound)
+    set(UInt64(size), at: 0, 4)
+  }
 
   /// Sets the durations that the first tracks present, in order. Tracks of captions, of chapters and of timecode follow
   /// them.

@@ -125,6 +125,35 @@ import Testing
     }
   }
 
+  /// libavcodec's encoder writes black letters of no size where the script has no style.
+  @Test func `captions of a list are as those of a file without styles`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    try await sea(files, seconds: 4)
+    _ = try files.write("1\n00:00:01,000 --> 00:00:02,500\nHello\nthere\n", to: "talk.srt")
+    var stored: [String] = []
+    for (name, captions) in [
+      ("list", "\"cues\": [ { \"over\": \"1..2.5\", \"text\": \"Hello\\nthere\" } ]"), ("file", "\"asset\": \"v\""),
+    ] {
+      let edit = try files.write(
+        """
+        { "sheaf": 1, "assets": { "a": "sea.mkv", "v": "talk.srt" }, "tracks": [ { "clips": [ { "asset": "a" } ] } ],
+          "captions": [ { \(captions), "as": "track" } ], "export": { "to": "\(name).mp4" } }
+        """, to: "\(name).json")
+      let film = files.path("\(name).mp4")
+      let render = try await TestFilm.render(edit, film)
+      try #require(render.status == 0, "\(render.errors)")
+      let text = try await Command.output("ffmpeg", "-v", "error", "-i", film, "-map", "0:s:0", "-f", "srt", "-")
+      #expect(
+        text.replacingOccurrences(of: "\r", with: "") == "1\n00:00:01,000 --> 00:00:02,500\nHello\nthere\n\n")
+      // The track's style, too.
+      stored.append(
+        try await Command.output(
+          "ffprobe", "-v", "error", "-select_streams", "s", "-show_data", "-show_entries", "stream=extradata", film))
+    }
+    #expect(stored[0] == stored[1])
+  }
+
   /// libavcodec's encoder drops a colour without the number of its part, and gives size 0 to what follows a sized word
   /// and to a style that the script does not have.
   @Test func `captions of QuickTime have the colours and sizes of their files`() async throws {

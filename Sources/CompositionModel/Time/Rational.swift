@@ -35,7 +35,7 @@ public struct Rational: Sendable, Hashable {
   public static let zero = Rational(0)
   public static let one = Rational(1)
 
-  static func greatestCommonDivisor(_ a: UInt128, _ b: UInt128) -> UInt128 {
+  package static func greatestCommonDivisor(_ a: UInt128, _ b: UInt128) -> UInt128 {
     var (a, b) = (a, b)
     while b > UInt128(UInt64.max) { (a, b) = (b, a % b) }
     guard b != 0 else { return a == 0 ? 1 : a }

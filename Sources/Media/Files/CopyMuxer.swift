@@ -20,6 +20,8 @@ package final class CopyMuxer: CaptionMuxer {
     package var rotation: Int?
     /// Whether the track is carried beside those that were asked for: it is enabled only if it is in its file.
     package var isCarried = false
+    /// Whether the track is not enabled, whatever its file states.
+    package var isAlternate = false
     /// The timecode of the first picture, such as `01:00:00:00`. Nil: none is stated.
     package var timecode: String?
 
@@ -69,6 +71,7 @@ package final class CopyMuxer: CaptionMuxer {
     for (index, track) in tracks.enumerated() {
       let stream = try file.newStream()
       try track.format.fill(stream, of: file, hiddenSamples: track.hiddenSamples, isCarried: track.isCarried)
+      if track.isAlternate { stream.pointee.disposition &= ~AV_DISPOSITION_DEFAULT }
       if let timecode = track.timecode { av_dict_set(&stream.pointee.metadata, "timecode", timecode, 0) }
       if let label = track.label { file.state(label, of: stream) }
       if let rotation = track.rotation { try file.turn(stream, by: rotation) }

@@ -10,6 +10,8 @@ struct MovieTracks {
     var cleanAperture: CleanAperture?
     /// The number of the tracks of which one is played. Nil: it is played whatever others are.
     var alternateGroup: Int?
+    /// The contents of its sample descriptions of timed metadata (`mebx`).
+    var metadataEntries: [[UInt8]] = []
   }
 
   /// Units of the movie's time in a second; zero if there is none.
@@ -62,14 +64,16 @@ struct MovieTracks {
         found.alternateGroup = group == 0 ? nil : group
       }
       let media = ["mdia", "minf"]
-      if try range(of: media + ["vmhd"], in: parts) != nil,
-        let descriptions = try range(of: media + ["stbl", "stsd"], in: parts), descriptions.count > 8
-      {
-        var entries = MovieBoxes(source, in: (descriptions.lowerBound + 8)..<descriptions.upperBound)
+      if let descriptions = try range(of: media + ["stbl", "stsd"], in: parts), descriptions.count > 8 {
+        let entries = try children(in: (descriptions.lowerBound + 8)..<descriptions.upperBound)
         // The fields of a visual sample entry stand before the boxes in it.
-        if let entry = try entries.next()?.contents, entry.count > 78 {
+        if try range(of: media + ["vmhd"], in: parts) != nil, let entry = entries.first?.contents, entry.count > 78 {
           let boxes = try children(in: (entry.lowerBound + 78)..<entry.upperBound)
           found.cleanAperture = try contents(of: ["clap"], in: boxes).flatMap(CleanAperture.init)
+        }
+        for entry in entries where entry.type == "mebx" {
+          guard let range = entry.contents, range.count <= Self.mostBytes else { continue }
+          found.metadataEntries.append(try source.bytes(at: range.lowerBound, count: range.count))
         }
       }
       tracks[Int(id)] = found

@@ -56,6 +56,12 @@ package enum AssetProbe {
         .unsupported, operation: "probing", subject: name,
         message: "it is an animated WebP picture, which cannot be decoded; use an animated PNG or a video with alpha")
     }
+    if try isPictureInHEIF(source) {
+      throw MediaError(
+        .unsupported, operation: "probing", subject: name,
+        message: "it is a picture in HEIF, such as HEIC or AVIF, which cannot be decoded; store it as JPEG or PNG, or "
+          + "of a live photo use its movie, the .mov file beside it")
+    }
     if try MovieClaims.concern(source) { try MovieClaims.check(source, name: name) }
   }
 
@@ -302,6 +308,13 @@ package enum AssetProbe {
     let head = try source.bytes(count: 21)
     return head.count == 21 && head[0..<4].elementsEqual("RIFF".utf8) && head[8..<16].elementsEqual("WEBPVP8X".utf8)
       && head[20] & 2 != 0
+  }
+
+  /// Whether a file is still pictures in boxes: ISO/IEC 23008-12, 10.2. A sequence of pictures is a movie too.
+  private static func isPictureInHEIF(_ source: any ByteSource) throws(MediaError) -> Bool {
+    let head = try source.bytes(count: 12)
+    guard head.count == 12, head[4..<8].elementsEqual("ftyp".utf8) else { return false }
+    return ["heic", "heix", "mif1", "avif"].contains(String(decoding: head[8..<12], as: UTF8.self))
   }
 
   /// The most boxes of a file that are looked at.

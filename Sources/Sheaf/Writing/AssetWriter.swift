@@ -3,8 +3,10 @@ public import CompositionModel
 import ContentStorage
 public import FoundationEssentials
 import Glibc
+import RenderTasks
 import Runtime
 public import SheafCompositing
+import Stitcher
 import SystemSupport
 
 /// Writes a film from pictures and sound that a program makes or reads: AVFoundation's `AVAssetWriter`.
@@ -27,13 +29,17 @@ import SystemSupport
 ///
 ///     let stored = try await writer.addStored(try await reader.storedFormat(of: track))
 ///     for try await sample in try reader.storedSamples(of: track) { try await stored.append(sample) }
+///
+/// A film may have several tracks of pictures and of sound, such as the languages that are spoken, and text tracks and
+/// tracks of timed metadata. Pictures come first in the file, then sound, text and metadata, each in the order in which
+/// they were added. Of pictures and of sound players play the first track, unless another one is chosen.
 public actor AssetWriter {
   /// A film at its place.
   public struct Film: Sendable, Hashable {
     public var url: URL
-    /// That are presented; 0 without pictures.
+    /// Of the first track of pictures, those that are presented; 0 without pictures.
     public var frames: Int
-    /// The number of samples of each channel; 0 without sound.
+    /// Of the first track of sound, the number of samples of each channel; 0 without sound.
     public var samples: Int64
     public var bytes: Int
   }
@@ -41,13 +47,16 @@ public actor AssetWriter {
   /// Takes the pictures of a film.
   public struct VideoInput: Sendable {
     fileprivate let writer: AssetWriter
+    fileprivate let track: Int
     /// Makes pictures of the film's size and format.
     public let pool: PixelBufferPool
 
     /// Appends a picture. Times rise, and may have any distance: each frame of the film shows the last picture that is
     /// not later, and a frame before all pictures the first one. Returns when the picture is taken, so that a fast
     /// source waits for the encoder.
-    public func append(_ sample: VideoSample) async throws(SheafError) { try await writer.append(sample) }
+    public func append(_ sample: VideoSample) async throws(SheafError) {
+      try await writer.append(sample, to: track)
+    }
 
     /// Appends a picture that is shown until the next.
     public func append(_ buffer: PixelBuffer, at time: MediaTime) async throws(SheafError) {
@@ -58,14 +67,16 @@ public actor AssetWriter {
   /// Takes the sound of a film.
   public struct AudioInput: Sendable {
     fileprivate let writer: AssetWriter
+    fileprivate let track: Int
 
     /// Appends samples. Before a later position there is silence; what overlaps earlier samples is left out.
-    public func append(_ sample: AudioSample) async throws(SheafError) { try await writer.append(sample) }
+    public func append(_ sample: AudioSample) async throws(SheafError) { try await writer.append(sample, to: track) }
   }
 
   /// Takes the stored samples of a film.
   public struct StoredInput: Sendable {
     fileprivate let writer: AssetWriter
+    fileprivate let track: Int
     /// That of every sample.
     public let format: StoredFormat
 
@@ -73,7 +84,40 @@ public actor AssetWriter {
     /// the samples of several files, append them one after the other, later by the duration of those before: their
     /// formats must be equal.
     public func append(_ sample: StoredSample) async throws(SheafError) {
-      try await writer.append(sample, type: format.type)
+      try await writer.append(sample, to: track)
+    }
+  }
+
+  /// A text that is shown over a range of time: AVFoundation's `AVCaption`.
+  public struct Caption: Sendable, Hashable {
+    /// Lines are separated by line feeds.
+    public var text: String
+    /// Of what is appended, as the times of pictures. Rounded to milliseconds.
+    public var timeRange: MediaTimeRange
+
+    public init(_ text: String, timeRange: MediaTimeRange) {
+      (self.text, self.timeRange) = (text, timeRange)
+    }
+  }
+
+  /// Takes the captions of a text track.
+  public struct CaptionInput: Sendable {
+    fileprivate let writer: AssetWriter
+    fileprivate let track: Int
+
+    /// Appends a caption. What is outside of the session or after the film's end is left out.
+    public func append(_ caption: Caption) async throws(SheafError) { try await writer.append(caption, to: track) }
+  }
+
+  /// Takes the timed metadata of a track: AVFoundation's `AVAssetWriterInputMetadataAdaptor`.
+  public struct TimedMetadataInput: Sendable {
+    fileprivate let writer: AssetWriter
+    fileprivate let track: Int
+
+    /// Appends the values of a range of time. Ranges rise and do not overlap; between them there are no values. What is
+    /// outside of the session or after the film's end is left out.
+    public func append(_ group: TimedMetadataGroup) async throws(SheafError) {
+      try await writer.append(group, to: track)
     }
   }
 
@@ -83,10 +127,10 @@ public actor AssetWriter {
   private let name: String
   private let metadata: [String: String]
   private let optimizeForNetworkUse: Bool
-  private var video: VideoTrackWriter?
-  private var audio: AudioTrackWriter?
+  private var tracks: [TrackWriter] = []
+  private var captions: [CaptionTrackWriter] = []
+  private var metadataTracks: [MetadataTrackWriter] = []
   private var turn: EncoderTurn?
-  private var stored: [MediaType: StoredTrackWriter] = [:]
   private var session: (start: MediaTime, end: MediaTime?) = (.zero, nil)
   private var state = State.open
 
@@ -121,10 +165,11 @@ public actor AssetWriter {
 
   // MARK: Inputs
 
-  /// Adds the film's pictures. A writer has one such input.
+  /// Adds a track of pictures.
   ///
-  /// The encoder of AV1 works alone in a process: the call waits until no other writer encodes AV1. A task that fills
-  /// several writers in turn would wait for ever; an export with several outputs makes such films of one edit.
+  /// The encoder of AV1 works alone in a process: the call waits until no other writer encodes AV1, and a writer has
+  /// one such track. A task that fills several writers in turn would wait for ever; an export with several outputs
+  /// makes such films of one edit.
   /// - Parameters:
   ///   - settings: What is nil has the default of `docs/document/` for the container.
   ///   - size: The size of every picture, in pixels.
@@ -134,49 +179,58 @@ public actor AssetWriter {
     _ settings: ExportSettings.Video = .init(), size: PixelSize, frameDuration: MediaTime,
     colour: VideoComposition.ColorProperties = .init()
   ) async throws(SheafError) -> VideoInput {
-    try checkHasNoVideo()
+    try checkTakes(.video)
     let plan = try WriterPlan(
       video: settings, size: size, frameDuration: frameDuration, colour: colour, name: name, metadata: metadata)
     guard let encoder = plan.export.video else { throw SheafError(.failed, "no settings for the video") }
     if encoder.codec.definition.encoderSetup(encoder, size: size).isAlone {
+      guard turn == nil else { throw SheafError(.misuse, "a writer encodes one track with \(encoder.codec)") }
       let turn = try await EncoderTurn.next()
       // Other calls may have come meanwhile.
-      try checkHasNoVideo()
+      try checkTakes(.video)
+      guard self.turn == nil else { throw SheafError(.misuse, "a writer encodes one track with \(encoder.codec)") }
       self.turn = turn
     }
+    let isAlone = encoder.codec.definition.encoderSetup(encoder, size: size).isAlone
     do {
-      video = try VideoTrackWriter(
-        encoder, size: size, frameDuration: frameDuration, plan.export)
+      tracks.append(
+        .video(try VideoTrackWriter(encoder, size: size, frameDuration: frameDuration, plan.export)))
     } catch {
-      turn = nil
+      if isAlone { turn = nil }
       throw SheafError(error)
     }
     return VideoInput(
-      writer: self, pool: PixelBufferPool(size: size, format: encoder.pixelFormat, colour: encoder.colour))
+      writer: self, track: tracks.count - 1,
+      pool: PixelBufferPool(size: size, format: encoder.pixelFormat, colour: encoder.colour))
   }
 
-  private func checkHasNoVideo() throws(SheafError) {
+  /// Throws if no other track of a type can be added.
+  private func checkTakes(_ type: MediaType) throws(SheafError) {
     try checkIsOpen()
-    guard video == nil, stored[.video] == nil else { throw SheafError(.misuse, "a film has one video track") }
+    let container = try Container.named(name)
+    guard container.hasManyTracks || !tracks.contains(where: { $0.type == type }) else {
+      throw SheafError(.misuse, "\(container) has one \(type) track")
+    }
   }
 
-  /// Adds the film's sound. A writer has one such input. Samples are not converted: the settings have the rate and the
+  /// Adds a track of sound. Samples are not converted: the settings have the rate and the
   /// channels of what is appended.
   public func addAudio(
     _ settings: ExportSettings.Audio = .init(), sampleRate: Int, channels: Int
   ) throws(SheafError) -> AudioInput {
-    try checkIsOpen()
-    guard audio == nil, stored[.audio] == nil else { throw SheafError(.misuse, "a film has one audio track") }
+    try checkTakes(.audio)
     var settings = settings
     (settings.sampleRate, settings.channels) = (sampleRate, channels)
     let plan = try WriterPlan(audio: settings, name: name, metadata: metadata)
     guard let encoder = plan.export.audio else { throw SheafError(.failed, "no settings for the audio") }
-    do { audio = try AudioTrackWriter(encoder, label: plan.export.audioLabel) } catch { throw SheafError(error) }
-    return AudioInput(writer: self)
+    do { tracks.append(.audio(try AudioTrackWriter(encoder, label: plan.export.audioLabel))) } catch {
+      throw SheafError(error)
+    }
+    return AudioInput(writer: self, track: tracks.count - 1)
   }
 
-  /// Adds pictures or sound that are not encoded: AVFoundation's `AVAssetWriterInput` without output settings. A film
-  /// has one track of pictures and one of sound, stored or encoded.
+  /// Adds a track of pictures or of sound that are not encoded: AVFoundation's `AVAssetWriterInput` without output
+  /// settings.
   ///
   /// The same rules hold as for the preset `passthrough`. In `mp4`, `mov`, `m4v` and `m4a` the session may start and
   /// end at any time: what a decoder needs before its start is stored too, and an edit list hides it. In other
@@ -197,17 +251,33 @@ public actor AssetWriter {
       throw SheafError(.misuse, "a track of \(format.type) cannot be stored as it is; pictures and sound can")
     }
     guard rotation == nil || format.type == .video else { throw SheafError(.misuse, "sound is not turned") }
-    guard stored[format.type] == nil, format.type == .video ? video == nil : audio == nil else {
-      throw SheafError(.misuse, "a film has one \(format.type) track")
-    }
+    try checkTakes(format.type)
     let plan = try WriterPlan(
       stored: format, label: TrackLabel(language: language, title: title), rotation: rotation, name: name,
       metadata: metadata)
     let label = format.type == .video ? plan.export.videoLabel : plan.export.audioLabel
-    do { stored[format.type] = try StoredTrackWriter(format, label: label, rotation: plan.export.rotation) } catch {
+    do { tracks.append(.stored(try StoredTrackWriter(format, label: label, rotation: plan.export.rotation))) } catch {
       throw SheafError(error)
     }
-    return StoredInput(writer: self, format: format)
+    return StoredInput(writer: self, track: tracks.count - 1, format: format)
+  }
+
+  /// Adds a text track, which `mp4`, `mov`, `m4v`, `mkv` and `webm` have.
+  /// - Parameter label: Its language, its title, and whether players show it without being asked.
+  public func addCaptions(_ label: Edit.TextTrack = .init()) throws(SheafError) -> CaptionInput {
+    try checkIsOpen()
+    captions.append(try CaptionTrackWriter(label, in: try Container.named(name)))
+    return CaptionInput(writer: self, track: captions.count - 1)
+  }
+
+  /// Adds a track of timed metadata, which `mp4`, `mov`, `m4v` and `m4a` have. It is said of the film's first track of
+  /// pictures. A film that has such a track has its samples at its end.
+  public func addTimedMetadata() throws(SheafError) -> TimedMetadataInput {
+    try checkIsOpen()
+    let container = try Container.named(name)
+    guard container.hasEditLists else { throw SheafError(.misuse, "\(container) has no timed metadata") }
+    metadataTracks.append(MetadataTrackWriter())
+    return TimedMetadataInput(writer: self, track: metadataTracks.count - 1)
   }
 
   /// The time of what is appended at which the film starts; 0 without this call. What is earlier is left out. It must
@@ -215,7 +285,7 @@ public actor AssetWriter {
   /// more than a day for another one, is refused: its times are of another clock.
   public func startSession(at time: MediaTime) throws(SheafError) {
     try checkIsOpen()
-    guard video?.isEmpty != false, audio?.isEmpty != false, stored.values.allSatisfy(\.isEmpty) else {
+    guard tracks.allSatisfy(\.isEmpty), captions.allSatisfy(\.isEmpty), metadataTracks.allSatisfy(\.isEmpty) else {
       throw SheafError(.misuse, "a session starts before anything is appended")
     }
     guard time.isNumeric else { throw SheafError(.misuse, "a session cannot start at \(time)") }
@@ -230,9 +300,7 @@ public actor AssetWriter {
       throw SheafError(.misuse, "a session that starts at \(session.start) cannot end at \(time)")
     }
     do {
-      guard try video?.canEnd(at: time, start: session.start) != false,
-        try audio?.canEnd(at: time, start: session.start) != false
-      else {
+      guard try tracks.allSatisfy({ try $0.canEnd(at: time, start: session.start) }) else {
         throw SheafError(.misuse, "a session cannot end at \(time), because what is later is encoded already")
       }
     } catch {
@@ -243,71 +311,116 @@ public actor AssetWriter {
 
   // MARK: Samples
 
-  fileprivate func append(_ sample: VideoSample) throws(SheafError) {
+  fileprivate func append(_ sample: VideoSample, to track: Int) throws(SheafError) {
     try checkIsOpen()
-    try writing { try video?.append(sample, start: session.start, end: session.end) }
+    guard case .video(let writer) = tracks[track] else { return }
+    try writing { try writer.append(sample, start: session.start, end: session.end) }
   }
 
-  fileprivate func append(_ sample: AudioSample) throws(SheafError) {
+  fileprivate func append(_ sample: AudioSample, to track: Int) throws(SheafError) {
     try checkIsOpen()
-    try writing { try audio?.append(sample, start: session.start, end: session.end) }
+    guard case .audio(let writer) = tracks[track] else { return }
+    try writing { try writer.append(sample, start: session.start, end: session.end) }
   }
 
-  fileprivate func append(_ sample: StoredSample, type: MediaType) throws(SheafError) {
+  fileprivate func append(_ sample: StoredSample, to track: Int) throws(SheafError) {
     try checkIsOpen()
-    try writing { try stored[type]?.append(sample) }
+    guard case .stored(let writer) = tracks[track] else { return }
+    try writing { try writer.append(sample) }
+  }
+
+  fileprivate func append(_ caption: Caption, to track: Int) throws(SheafError) {
+    try checkIsOpen()
+    try captions[track].append(caption)
+  }
+
+  fileprivate func append(_ group: TimedMetadataGroup, to track: Int) throws(SheafError) {
+    try checkIsOpen()
+    try metadataTracks[track].append(group)
   }
 
   /// Encodes what is left, joins the tracks, and puts the film in its place. Nothing can be appended afterwards.
   public func finish() throws(SheafError) -> Film {
     try checkIsOpen()
     let film = try writing { () throws -> Film in
-      guard stored.isEmpty else { return try finishStored() }
-      guard video != nil || audio != nil else { throw SheafError(.misuse, "a film needs pictures or sound") }
+      guard !tracks.isEmpty else { throw SheafError(.misuse, "a film needs pictures or sound") }
       let container = try Container.named(name)
-      guard video != nil || container.hasSoundAlone else {
+      guard tracks.contains(where: { $0.type == .video }) || container.hasSoundAlone else {
         throw SheafError(.misuse, "\(container) has no sound without pictures")
       }
-      try audio?.checkEnd()
-      let frames = try video?.finish(start: session.start, end: session.end)
-      let pictures = try video.map { try $0.frameDuration * Rational($0.frameCount) }
-      let samples = try audio?.finish(lasting: container.hasSoundAlone ? nil : pictures)
-      let file = try output.open()
-      try WriterPlan.join(
-        video, audio, container: container, optimizeForNetworkUse: optimizeForNetworkUse,
-        metadata: metadata, to: file.descriptor)
+      for case .audio(let track) in tracks { try track.checkEnd() }
+      let end = TrackWriter.areJoined(tracks) ? finishEncoded : finishCopied
+      let (file, frames, samples, duration) = try end(container)
+      try addMetadata(lasting: duration, container, to: file)
       let size = Int(try file.status().st_size)
       try output.commit()
-      return Film(url: url, frames: frames ?? 0, samples: samples ?? 0, bytes: size)
+      return Film(url: url, frames: frames, samples: samples, bytes: size)
     }
     state = .finished
     removeInputs()
     return film
   }
 
-  /// Writes a film with tracks that are not encoded.
-  private func finishStored() throws -> Film {
-    let container = try Container.named(name)
-    // First what leaves the writer as it is if it cannot be done.
-    let parts = try stored.mapValues { try $0.part(from: session.start, to: session.end, in: container) }
-    var tracks = parts.mapValues(\.track)
-    var (frames, samples) = (parts[.video]?.pictures ?? 0, parts[.audio]?.samples ?? 0)
-    try audio?.checkEnd()
-    if let video {
-      frames = try video.finish(start: session.start, end: session.end)
-      tracks[.video] = try WriterPlan.encoded(video, nil, container: container)
+  private typealias Written = (file: OpenFile, frames: Int, samples: Int64, duration: MediaTime)
+
+  /// Writes a film of one encoded track of pictures, of one of sound, or of both.
+  private func finishEncoded(_ container: Container) throws -> Written {
+    var (video, audio): (VideoTrackWriter?, AudioTrackWriter?)
+    for track in tracks {
+      switch track {
+      case .video(let track): video = track
+      case .audio(let track): audio = track
+      case .stored: break
+      }
     }
-    if let audio {
-      samples = try audio.finish()
-      tracks[.audio] = try WriterPlan.encoded(nil, audio, container: container)
-    }
+    let frames = try video?.finish(start: session.start, end: session.end)
+    let pictures = try video?.duration
+    let samples = try audio?.finish(lasting: container.hasSoundAlone ? nil : pictures)
+    let duration = max(pictures ?? .zero, audio?.duration ?? .zero)
     let file = try output.open()
-    try WriterPlan.copy(
-      [MediaType.video, .audio].compactMap { tracks[$0] }, container: container,
+    try WriterPlan.join(
+      video, audio, texts: try texts(lasting: duration, container), container: container,
       optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata, to: file.descriptor)
-    let size = Int(try file.status().st_size)
-    try output.commit()
-    return Film(url: url, frames: frames, samples: samples, bytes: size)
+    return (file, frames ?? 0, samples ?? 0, duration)
+  }
+
+  /// Writes a film with tracks that are not encoded, or with several of a type.
+  private func finishCopied(_ container: Container) throws -> Written {
+    // First what leaves the writer as it is if it cannot be done.
+    let parts = try tracks.map { track throws -> StoredTrackWriter.Part? in
+      guard case .stored(let track) = track else { return nil }
+      return try track.part(from: session.start, to: session.end, in: container)
+    }
+    var copied: [MediaType: [StoredTrackWriter.Part]] = [:]
+    for (track, part) in zip(tracks, parts) {
+      let part = try part ?? track.encodedPart(from: session.start, to: session.end, in: container)
+      copied[track.type, default: []].append(part)
+    }
+    let ordered = [MediaType.video, .audio].flatMap { type in
+      (copied[type] ?? []).enumerated().map { number, part in
+        var track = part.track
+        track.isAlternate = number > 0
+        return track
+      }
+    }
+    let duration = ordered.map(\.plan.duration).max() ?? .zero
+    let file = try output.open()
+    try CopiedFilm.write(
+      ordered, texts: try texts(lasting: duration, container), container: container,
+      optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata, to: file.descriptor
+    ) { _ in }
+    return (file, copied[.video]?.first?.pictures ?? 0, copied[.audio]?.first?.samples ?? 0, duration)
+  }
+
+  private func texts(lasting duration: MediaTime, _ container: Container) throws -> [StitchedText] {
+    try captions.map { try $0.text(from: session.start, lasting: duration, in: container) }
+  }
+
+  private func addMetadata(lasting duration: MediaTime, _ container: Container, to file: OpenFile) throws {
+    let added = try metadataTracks.map { try $0.track(from: session.start, lasting: duration) }
+    try MetadataTracks.add(
+      added, to: file.descriptor, container: container,
+      describesFirstTrack: tracks.contains { $0.type == .video })
   }
 
   /// Ends the writing without a film. Nothing is left of it.
@@ -323,7 +436,7 @@ public actor AssetWriter {
   }
 
   private func removeInputs() {
-    (video, audio, stored) = (nil, nil, [:])
+    (tracks, captions, metadataTracks) = ([], [], [])
     // The encoder is freed by now.
     turn = nil
   }

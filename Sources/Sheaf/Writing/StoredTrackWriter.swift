@@ -34,6 +34,7 @@ final class StoredTrackWriter {
     spool = PacketSpool(format.track, in: try OpenFile.unnamed())
   }
 
+  var type: MediaType { format.type }
   var isEmpty: Bool { spool.entries.isEmpty }
 
   func append(_ sample: StoredSample) throws {
@@ -160,43 +161,5 @@ final class StoredTrackWriter {
     let nearest = [keyframes.filter { $0 <= tick }.max(), keyframes.filter { tick < $0 }.min()].compactMap(\.self)
     let times = try nearest.map { "\(try time($0))" }.joined(separator: " and ")
     return times.isEmpty ? "" : "; the nearest are at \(times) s"
-  }
-}
-
-extension WriterPlan {
-  /// An encoded track as one that is copied: it is joined to a file of its own first, where the container's rules for
-  /// its delay are applied.
-  static func encoded(
-    _ video: VideoTrackWriter?, _ audio: AudioTrackWriter?, container: Container
-  ) throws -> CopiedFilm.Track {
-    let file = try OpenFile.unnamed()
-    try join(video, audio, container: container, optimizeForNetworkUse: false, metadata: [:], to: file.descriptor)
-    let packets = try StoredPackets(
-      file.source(), name: "an encoded track", track: 0, codec: nil, timebase: nil, discontinuities: nil, from: nil,
-      liveness: nil)
-    let duration: MediaTime
-    if let video {
-      duration = try video.frameDuration * Rational(video.frameCount)
-    } else {
-      let rate = Int32(clamping: audio?.settings.sampleRate ?? 1)
-      duration = MediaTime(value: audio?.sampleCount ?? 0, timescale: rate)
-    }
-    let ticks = try (duration.exact / packets.format.timebase.exact).rounded
-    let clip = PassthroughTask.Clip(
-      digest: "", track: 0, codec: packets.format.codec, timebase: packets.format.timebase, discontinuities: nil,
-      from: nil, start: 0, end: Int64(clamping: ticks), target: 0)
-    let plan = PassthroughTask.Track(
-      type: video == nil ? .audio : .video, clips: [clip], duration: duration, label: video?.label ?? audio?.label)
-    return CopiedFilm.Track(plan) { _ in packets }
-  }
-
-  /// Writes a film of stored packets to a file that can seek.
-  static func copy(
-    _ tracks: [CopiedFilm.Track], container: Container, optimizeForNetworkUse: Bool, metadata: [String: String],
-    to descriptor: Int32
-  ) throws {
-    try CopiedFilm.write(
-      tracks, container: container, optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata, to: descriptor
-    ) { _ in }
   }
 }

@@ -57,6 +57,44 @@ private enum LongestGap {
   }
 }
 
+/// What writes a track of pictures or of sound.
+enum TrackWriter {
+  case video(VideoTrackWriter)
+  case audio(AudioTrackWriter)
+  case stored(StoredTrackWriter)
+
+  var type: MediaType {
+    switch self {
+    case .video: .video
+    case .audio: .audio
+    case .stored(let track): track.type
+    }
+  }
+
+  var isEmpty: Bool {
+    switch self {
+    case .video(let track): track.isEmpty
+    case .audio(let track): track.isEmpty
+    case .stored(let track): track.isEmpty
+    }
+  }
+
+  /// Whether a session can still end at a time: nothing that is encoded is later.
+  func canEnd(at end: MediaTime, start: MediaTime) throws -> Bool {
+    switch self {
+    case .video(let track): try track.canEnd(at: end, start: start)
+    case .audio(let track): try track.canEnd(at: end, start: start)
+    case .stored: true
+    }
+  }
+
+  /// Whether a film of tracks is joined of what was encoded: it has at most one of a type, and none that is stored.
+  static func areJoined(_ tracks: [TrackWriter]) -> Bool {
+    let isStored = tracks.contains { if case .stored = $0 { true } else { false } }
+    return !isStored && Set(tracks.map(\.type)).count == tracks.count
+  }
+}
+
 /// Encodes the pictures of a film at a constant rate.
 final class VideoTrackWriter {
   let settings: VideoSettings
@@ -88,6 +126,9 @@ final class VideoTrackWriter {
   }
 
   var isEmpty: Bool { shown == nil }
+
+  /// Seconds of the frames that are encoded.
+  var duration: MediaTime { get throws { try frameDuration * Rational(frameCount) } }
 
   func append(_ sample: VideoSample, start: MediaTime, end: MediaTime?) throws {
     let buffer = sample.buffer
@@ -173,6 +214,9 @@ final class AudioTrackWriter {
     piece = try TrackPiece(encoder.header)
     waiting = Array(repeating: [], count: settings.channels)
   }
+
+  /// Seconds of the samples that were appended.
+  var duration: MediaTime { MediaTime(value: sampleCount, timescale: Int32(clamping: settings.sampleRate)) }
 
   /// The positions of the session's samples.
   private func session(_ start: MediaTime, _ end: MediaTime?) throws -> Range<Int64> {

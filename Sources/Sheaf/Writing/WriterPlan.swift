@@ -103,8 +103,8 @@ struct WriterPlan {
 
   /// Joins the tracks to a file that can seek.
   static func join(
-    _ video: VideoTrackWriter?, _ audio: AudioTrackWriter?, container: Container, optimizeForNetworkUse: Bool,
-    metadata: [String: String], to descriptor: Int32
+    _ video: VideoTrackWriter?, _ audio: AudioTrackWriter?, texts: [StitchedText] = [], container: Container,
+    optimizeForNetworkUse: Bool, metadata: [String: String], to descriptor: Int32
   ) throws {
     let stitched = video.map { track in
       StitchedVideo(
@@ -119,6 +119,7 @@ struct WriterPlan {
       optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata, rotation: video?.rotation)
     (file.videoLabel, file.audioLabel) = (video?.label, audio?.label)
     file.cleanAperture = video?.cleanAperture
+    if !texts.isEmpty { file.texts = texts }
     var pieces: [any ByteSource] = []
     if let video { pieces.append(try video.piece.source()) }
     if let audio { pieces.append(try audio.piece.source()) }
