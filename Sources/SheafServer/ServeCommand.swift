@@ -29,6 +29,12 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "A file whose first line is the URL of the database, in place of --database. [SHEAF_DATABASE_FILE]",
+      valueName: "file"))
+  var databaseFile: String?
+
+  @Option(
+    help: ArgumentHelp(
       "The address to listen at; the default is 127.0.0.1:7433. [SHEAF_LISTEN]", valueName: "host:port"))
   var listen: String?
 
@@ -121,8 +127,9 @@ struct ServeCommand: AsyncParsableCommand {
       let addresses = ServedAddresses(token: token, hasTLS: tls.wire != nil, allowsPlain: serving.allowsPlain)
       let address = try addresses.wire(listen)
       let web = try Setting.text(http, "SHEAF_HTTP").map(addresses.http)
-      guard let database = Setting.text(database, "SHEAF_DATABASE") else {
-        throw ValidationError("name the database with --database or SHEAF_DATABASE, such as postgres://user@host/sheaf")
+      guard let database = try Setting.database(database, file: databaseFile) else {
+        throw ValidationError(
+          "name the database with --database, --database-file or SHEAF_DATABASE, such as postgres://user@host/sheaf")
       }
       guard let directory = Setting.text(store, "SHEAF_STORE") else {
         throw ValidationError("name the content store's folder with --store or SHEAF_STORE, such as /srv/sheaf/store")

@@ -143,6 +143,25 @@ package enum Setting {
   package static func token(
     file option: String?, _ variable: String = "SHEAF_TOKEN", environment: Environment = ProcessEnvironment.value
   ) throws(SettingError) -> String? {
+    try secret(file: option, variable, "token", environment: environment)
+  }
+
+  /// The URL of a database, which may have a password: `--database`, else the first line of the file that
+  /// `--database-file` or `SHEAF_DATABASE_FILE` names, else the value of `SHEAF_DATABASE`; nil if none of them is set.
+  package static func database(
+    _ option: String?, file: String?, environment: Environment = ProcessEnvironment.value
+  ) throws(SettingError) -> String? {
+    guard option == nil || file == nil else {
+      throw SettingError("--database and --database-file both name the database; give one of them")
+    }
+    if let option { return option }
+    return try secret(file: file, "SHEAF_DATABASE", "database", environment: environment)
+  }
+
+  /// - Parameter kind: Of the file, for messages.
+  private static func secret(
+    file option: String?, _ variable: String, _ kind: String, environment: Environment
+  ) throws(SettingError) -> String? {
     guard let path = text(option, "\(variable)_FILE", environment: environment) else {
       return environment(variable)
     }
@@ -150,11 +169,11 @@ package enum Setting {
     do {
       bytes = try OpenFile.contents(of: path, limit: 4096)
     } catch {
-      throw SettingError("the token file cannot be read: \(error)")
+      throw SettingError("the \(kind) file cannot be read: \(error)")
     }
-    let token = String(decoding: bytes.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
-    guard !token.isEmpty else { throw SettingError("the first line of the token file \(path) is empty") }
-    return token
+    let line = String(decoding: bytes.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
+    guard !line.isEmpty else { throw SettingError("the first line of the \(kind) file \(path) is empty") }
+    return line
   }
 }
 

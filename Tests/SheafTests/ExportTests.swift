@@ -56,6 +56,41 @@ struct SmallMedia {
 
 /// Each needs the processor's cores.
 @Suite(.serialized) struct ExportTests {
+  @Test func `instructions that are derived can be taken, and give the same film`() async throws {
+    let media = try SmallMedia()
+    var edit = try await media.edit()
+    edit.export.video = .settings(.init(codec: .ffv1))
+    edit.export.audio = .none
+    var loaded: [AssetID: AssetDescription] = [:]
+    for (id, path) in edit.assets { loaded[id] = try await Asset(path: path, renderer: media.renderer).contents }
+    var taken = edit
+    taken.videoComposition = try edit.videoComposition(with: loaded)
+    #expect(taken.videoComposition.renderSize == PixelSize(width: 160, height: 90))
+    #expect(taken.videoComposition.frameDuration == MediaTime(value: 1, timescale: 25))
+    let instructions = try #require(taken.videoComposition.instructions)
+    #expect(instructions.map(\.layers.count) == [1, 2, 1])
+    #expect(instructions.map(\.timeRange.start) == [0, 1, 2].map { MediaTime(seconds: $0) })
+    #expect(taken.videoComposition.overlays == edit.videoComposition.overlays)
+    #expect(taken.videoComposition.transitions.isEmpty)
+    func frames(_ edit: Edit, _ name: String) async throws -> Data {
+      let film = try await ExportSession(edit, to: media.url(name), on: .local(media.renderer)).export()
+      return try Tool.ffmpeg("-i", film.url.path, "-f", "rawvideo", "-")
+    }
+    let (first, second) = (try await frames(edit, "edit.mkv"), try await frames(taken, "taken.mkv"))
+    #expect(first.count == 160 * 90 * 3 / 2 * 75 && second.count == first.count)
+    // A dissolve rounds once, and an opacity too, in another order.
+    #expect(zip(first, second).allSatisfy { abs(Int($0) - Int($1)) <= 1 })
+    // And changed.
+    try taken.videoComposition.instructions?[0].layers[0].setOpacity(0)
+    let third = try await frames(taken, "changed.mkv")
+    #expect(third[160 * 45..<160 * 45 + 60].allSatisfy { $0 == 16 } && third.suffix(10_000) == second.suffix(10_000))
+
+    edit.videoComposition.transitions[0].style = TransitionStyle(.wipe(.left, softness: 0))
+    let wiped = edit
+    let error = #expect(throws: SheafError.self) { try wiped.videoComposition(with: loaded) }
+    #expect(error?.code == .misuse && error?.message.contains("'A' to 'B'") == true)
+  }
+
   @Test func `a load that is cancelled ends, and others go on`() async throws {
     let media = try SmallMedia()
     let asset = media.asset("one.mp4")

@@ -87,6 +87,25 @@ struct SettingTests {
     }
   }
 
+  @Test func `the URL of a database is given by an option, a file or a variable`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("database")
+    try Data("postgres://sheaf:secret@db/sheaf\nand more\n".utf8).write(to: URL(filePath: path))
+    let environment = ["SHEAF_DATABASE": "postgres:///variable", "SHEAF_DATABASE_FILE": path]
+    func database(_ option: String?, file: String? = nil, _ names: Set<String>) throws -> String? {
+      try Setting.database(option, file: file, environment: { names.contains($0) ? environment[$0] : nil })
+    }
+    let all = Set(environment.keys)
+    #expect(try database("postgres:///option", all) == "postgres:///option")
+    #expect(try database(nil, file: path, []) == "postgres://sheaf:secret@db/sheaf")
+    #expect(try database(nil, all) == "postgres://sheaf:secret@db/sheaf")
+    #expect(try database(nil, ["SHEAF_DATABASE"]) == "postgres:///variable")
+    #expect(try database(nil, []) == nil)
+    #expect(throws: SettingError.self) { try database("postgres:///option", file: path, []) }
+    let missing = #expect(throws: SettingError.self) { try database(nil, file: folder.path("none"), all) }
+    #expect(missing?.description.hasPrefix("the database file cannot be read") == true)
+  }
+
   @Test
   func `the environment is read as it is, and empty variables are unset`() {
     #expect(ProcessEnvironment.value("PATH") == ProcessInfo.processInfo.environment["PATH"])

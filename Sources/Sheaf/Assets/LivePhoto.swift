@@ -28,7 +28,9 @@ extension Asset {
     }
     let movie = Asset(path: found, renderer: renderer)
     // A movie that was converted may state nothing.
-    guard let identifier = try await movie.contents.metadata[contentIdentifier], !identifier.isEmpty else { return movie }
+    guard let identifier = try await movie.contents.metadata[contentIdentifier], !identifier.isEmpty else {
+      return movie
+    }
     let bytes: [UInt8]
     do {
       bytes = try OpenFile.contents(of: photo.path, limit: greatestPhoto)
