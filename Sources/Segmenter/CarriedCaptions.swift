@@ -10,12 +10,10 @@ package enum CarriedCaptions {
   /// The most bytes of a QuickTime text track, in which a caption is repeated whenever another one begins or ends.
   private static let greatestSize = 64 << 20
 
-  /// The head of a script with the style that decoders of SubRip and WebVTT assume: white letters at the bottom.
-  private static let usualHeader = """
-    [Script Info]
-    ScriptType: v4.00+
-    PlayResX: 384
-    PlayResY: 288
+  /// The head of a script without styles.
+  private static let plainHeader = "[Script Info]\r\nScriptType: v4.00+\r\n"
+  /// The style that decoders of SubRip and WebVTT assume: white letters at the bottom.
+  private static let usualStyles = """
 
     [V4+ Styles]
     Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, \
@@ -23,14 +21,14 @@ package enum CarriedCaptions {
     MarginV, Encoding
     Style: Default,Arial,16,&Hffffff,&Hffffff,&H0,&H0,0,0,0,0,100,100,0,0,1,1,0,2,10,10,10,1
 
-    [Events]
-    Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
-
     """
 
-  /// A head has styles, without which an encoder of QuickTime's text writes black letters of no size.
-  private static func header(_ header: String) -> String {
-    header.split(whereSeparator: \.isNewline).contains { $0.hasPrefix("Style:") } ? header : usualHeader
+  /// The head with styles, without which the encoder of QuickTime's text writes black letters of no size.
+  private static func styled(_ header: String) -> String {
+    let hasStyles = header.split(whereSeparator: \.isNewline).contains {
+      $0.drop(while: \.isWhitespace).lowercased().hasPrefix("style:")
+    }
+    return hasStyles ? header : header + usualStyles
   }
 
   /// Nil if there are none.
@@ -63,17 +61,17 @@ package enum CarriedCaptions {
       }
       if let index = texts.firstIndex(where: { $0.description.id != nil && $0.description.id == description.id }) {
         // Styles of several files are not one file's.
-        if texts[index].codec != codec || texts[index].header != header(format.header) { texts[index].codec = plain }
+        if texts[index].codec != codec || texts[index].header != format.header { texts[index].codec = plain }
         texts[index].events += events
         isStyled[index] += events.map { _ in format.hasStyles }
       } else {
-        texts.append(
-          StitchedText(codec: codec, header: header(format.header), description: description, events: events))
+        texts.append(StitchedText(codec: codec, header: format.header, description: description, events: events))
         isStyled.append(events.map { _ in format.hasStyles })
         assets.append(captions.asset)
       }
     }
     for index in texts.indices {
+      if texts[index].codec == .movText { texts[index].header = styled(texts[index].header) }
       texts[index].events = try written(texts[index], isStyled: isStyled[index], of: assets[index], end: end)
     }
     return texts.isEmpty ? nil : texts
@@ -87,7 +85,7 @@ package enum CarriedCaptions {
     of events: [CaptionEvent], _ description: CaptionTrack, in container: Container, end: Int64
   ) throws(PlanError) -> StitchedText {
     var text = StitchedText(
-      codec: CaptionCodec(container) ?? .subRip, header: usualHeader, description: description, events: events)
+      codec: CaptionCodec(container) ?? .subRip, header: styled(plainHeader), description: description, events: events)
     text.events = try written(text, isStyled: events.map { _ in false }, of: "captions", end: end)
     return text
   }

@@ -36,16 +36,17 @@ package enum MetadataTracks {
     var (boxes, place, index) = try MovieIndex.index(of: film, in: 0..<film.byteCount)
     let moov = boxes[place]
     let isLast = place == boxes.endIndex - 1
-    if !isLast {
-      // No table of 64 bits is more than twice as large as that of 32 bits.
-      if film.byteCount + 2 * moov.size > Int64(UInt32.max) { index.widenChunkOffsets() }
+    guard isLast || !boxes[..<place].contains(where: { $0.type == "mdat" }) else {
+      throw StitchError(.task, "the film has its index between its data")
     }
-    // The size of the index does not depend on where the samples are.
     let described = describesFirstTrack ? index.firstTrack : nil
     let isQuickTime = container == .mov
-    var sized = index
-    for track in tracks { try sized.append(track: box(track, at: 0, sized, described, isQuickTime)) }
-    let growth = isLast ? 0 : Int64(sized.bytes.count) - moov.size
+    // Their sizes do not depend on where the samples are.
+    var added: Int64 = 0
+    for track in tracks { added += Int64(try box(track, at: 0, index, described, isQuickTime).count) }
+    // No table of 64 bits is more than twice as large as that of 32 bits.
+    if !isLast, film.byteCount + 2 * moov.size + added > Int64(UInt32.max) { index.widenChunkOffsets() }
+    let growth = isLast ? 0 : Int64(index.bytes.count) + added - moov.size
     let data = Box.box("mdat", tracks.flatMap { $0.samples.flatMap(\.bytes) })
     let start = isLast ? moov.offset : film.byteCount + growth
     if !isLast { index.moveChunks(by: growth) }
@@ -71,7 +72,8 @@ package enum MetadataTracks {
     guard let header = index.header, header.timescale > 0 else {
       throw StitchError(.piece, piece: 0, "has no header of the movie")
     }
-    let presented = (track.duration * header.timescale + UInt64(track.timescale) / 2) / UInt64(track.timescale)
+    let (scale, timescale) = (UInt128(header.timescale), UInt128(track.timescale))
+    let presented = UInt64(clamping: (UInt128(track.duration) * scale + timescale / 2) / timescale)
     let identity = [0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x4000_0000].flatMap { Box.big(UInt32($0)) }
     let head = Box.full(
       "tkhd", version: 1, flags: 3, Box.zeros(16), Box.big(header.nextTrack), Box.zeros(4), Box.big(presented),

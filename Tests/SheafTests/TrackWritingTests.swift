@@ -216,6 +216,52 @@ import Testing
     #expect(read == [TimedMetadataGroup(timeRange: try range(0, 50), items: [item])])
   }
 
+  @Test func `a film that cannot be finished yet can be finished later`() async throws {
+    let writer = try AssetWriter(to: url("film.mkv"))
+    let front = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
+    let back = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
+    let shades = (0..<25).map { UInt8(8 * $0) }
+    try await append(shades, to: front)
+    await #expect(throws: SheafError(.misuse, "no picture was appended to the video track")) {
+      try await writer.finish()
+    }
+    try await append(shades.reversed(), to: back)
+    let film = try await writer.finish()
+    #expect(try levels(film.url, "v:0") == shades && levels(film.url, "v:1") == shades.reversed())
+  }
+
+  @Test func `metadata in nanoseconds of a long film have exact times`() async throws {
+    let writer = try AssetWriter(to: url("long.mov"))
+    // Half an hour, in pictures of a second.
+    let pictures = try await writer.addVideo(.init(quality: 40), size: size, frameDuration: time(1, 1))
+    let sounds = [
+      try await writer.addAudio(.init(codec: .alac), sampleRate: 44100, channels: 1),
+      try await writer.addAudio(.init(codec: .alac), sampleRate: 8000, channels: 1),
+    ]
+    let metadata = try await writer.addTimedMetadata()
+    let black = pictures.pool.makeBuffer { _ in }
+    for second in 0..<1800 { try await pictures.append(black, at: time(Int64(second), 1)) }
+    for (input, rate) in zip(sounds, [44100, 8000]) {
+      try await input.append(AudioSample(position: 0, sampleRate: rate, channels: [[Float](repeating: 0, count: rate)]))
+    }
+    for second in 0..<1799 {
+      let start = Int64(second) * 1_000_000_000 + 1
+      let item = MetadataItem("mdta/com.example.count", .integer(Int64(second)), as: .int16)
+      try await metadata.append(
+        TimedMetadataGroup(timeRange: try range(start, start + 1_000_000_000, 1_000_000_000), items: [item]))
+    }
+    let film = try await writer.finish()
+    let reader = try await AssetReader(Asset(film.url, renderer: renderer))
+    var count: Int64 = 0
+    for try await group in try reader.timedMetadata(of: try #require(reader.contents.tracks(.metadata).first)) {
+      #expect(group.timeRange.start == time(count * 1_000_000_000 + 1, 1_000_000_000))
+      #expect(group.items.map(\.value) == [.integer(count)])
+      count += 1
+    }
+    #expect(count == 1799)
+    #expect(try Tool.ffprobe("-show_entries", "format=duration", film.url.path) == [["1800.000000"]])
+  }
+
   @Test func `wrong calls say what would be right`() async throws {
     let sound = try AssetWriter(to: url("sound.wav"))
     _ = try await sound.addAudio(sampleRate: 48000, channels: 1)
@@ -236,6 +282,15 @@ import Testing
     ] {
       let error = await #expect(throws: SheafError.self) { try await metadata.append(group) }
       #expect(error?.code == .misuse, "\(group)")
+    }
+    let labelled = await #expect(throws: SheafError.self) { try await writer.addCaptions(.init(language: "english")) }
+    #expect(labelled?.problems.first?.message.contains("is not a language") == true)
+    let captions = try await writer.addCaptions(.init(language: "ENG"))
+    for caption in [
+      AssetWriter.Caption("empty", timeRange: try range(5, 5)), .init("a\0b", timeRange: try range(5, 6)),
+    ] {
+      let error = await #expect(throws: SheafError.self) { try await captions.append(caption) }
+      #expect(error?.code == .misuse)
     }
     // The writer goes on.
     try await metadata.append(TimedMetadataGroup(timeRange: try range(20, 30), items: [item]))

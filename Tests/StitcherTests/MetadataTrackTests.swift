@@ -210,6 +210,40 @@ import Testing
     #expect(tags.contains { $0.key.hasSuffix("GPSSpeed") }, "\(tags)")
   }
 
+  @Test func `a sensor without readings, an identifier and a wrong scale do not hide the others`() throws {
+    let path = try movie("ride.mp4", indexFirst: true)
+    let description: [UInt8] = big([16]) + Array("gpmd".utf8) + [0, 0, 0, 0, 0, 0, 0, 1]
+    let identifier = [UInt8](0..<16)
+    let sample = nested(
+      "DEVC",
+      [
+        nested("STRM", [entry("NONE", "s", size: 0, count: 3, [])]),
+        nested(
+          "STRM", [entry("SCAL", "s", size: 2, count: 1, [0, 0]), entry("ZERO", "s", size: 2, count: 1, [0, 7])]),
+        nested("STRM", [entry("UUID", "G", size: 16, count: 1, identifier)]),
+        nested("STRM", [text("TYPE", "l[99"), entry("BADT", "?", size: 4, count: 1, big([1]))]),
+      ])
+    let track = MetadataTracks.Track(entry: description, timescale: 1000, samples: [(bytes: sample, duration: 1000)])
+    try add([track], to: path, .mp4)
+    let items = try groups(path, track: 2).map { $0.items[0] }
+    #expect(items.map(\.identifier) == ["gpmd/ZERO", "gpmd/UUID", "gpmd/BADT"])
+    #expect(items.prefix(2).map(\.value) == [.number(7), .data(identifier)])
+  }
+
+  @Test func `descriptions that disagree and keys that are too many are refused`() throws {
+    let first = try BoxedMetadata.entry([.init("mdta/com.example.a", .utf8)])
+    let second = try BoxedMetadata.entry([.init("mdta/com.example.b", .utf8)])
+    let large = try BoxedMetadata.entry((0..<100_000).map { .init("mdta/com.example.\($0)", .utf8) })
+    for (name, entries, code) in [("two", first + second, MediaError.Code.unsupported), ("large", large, .tooLarge)] {
+      let path = try movie("\(name).mov", indexFirst: false)
+      let track = MetadataTracks.Track(
+        entry: entries, timescale: 25, samples: [(bytes: [0, 0, 0, 8, 0, 0, 0, 0], duration: 75)])
+      try add([track], to: path, .mov)
+      let error = #expect(throws: MediaError.self) { try groups(path, track: 2) }
+      #expect(error?.code == code, "\(name): \(error?.description ?? "")")
+    }
+  }
+
   @Test func `telemetry that contradicts its sizes is an error`() throws {
     let whole = telemetry(speeds: [1, 2, 3])
     let path = try movie("ride.mp4", indexFirst: true)

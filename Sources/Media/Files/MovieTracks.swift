@@ -10,8 +10,8 @@ struct MovieTracks {
     var cleanAperture: CleanAperture?
     /// The number of the tracks of which one is played. Nil: it is played whatever others are.
     var alternateGroup: Int?
-    /// The contents of its sample descriptions of timed metadata (`mebx`).
-    var metadataEntries: [[UInt8]] = []
+    /// Where the contents of its sample descriptions of timed metadata (`mebx`) are.
+    var metadataEntries: [Range<Int64>] = []
   }
 
   /// Units of the movie's time in a second; zero if there is none.
@@ -71,10 +71,7 @@ struct MovieTracks {
           let boxes = try children(in: (entry.lowerBound + 78)..<entry.upperBound)
           found.cleanAperture = try contents(of: ["clap"], in: boxes).flatMap(CleanAperture.init)
         }
-        for entry in entries where entry.type == "mebx" {
-          guard let range = entry.contents, range.count <= Self.mostBytes else { continue }
-          found.metadataEntries.append(try source.bytes(at: range.lowerBound, count: range.count))
-        }
+        found.metadataEntries = entries.filter { $0.type == "mebx" }.compactMap(\.contents)
       }
       tracks[Int(id)] = found
     }

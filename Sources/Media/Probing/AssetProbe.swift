@@ -23,6 +23,22 @@ package enum AssetProbe {
       return AssetDescription(container: "cube", duration: .zero, tracks: [], colourTable: table.format)
     }
     try requireReadable(source, name)
+    do throws(MediaError) {
+      return try describe(source, name, liveness)
+    } catch {
+      guard [.unrecognized, .unsupported, .damaged].contains(error.code), try isPictureInHEIF(source) else {
+        throw error
+      }
+      throw MediaError(
+        .unsupported, operation: "probing", subject: name,
+        message: "it is a picture in HEIF, such as HEIC, of a kind that cannot be decoded; store it as JPEG or PNG, or "
+          + "of a live photo use its movie, the .mov file beside it")
+    }
+  }
+
+  private static func describe(
+    _ source: any ByteSource, _ name: String, _ liveness: Liveness?
+  ) throws(MediaError) -> AssetDescription {
     let reading = try read(source, name, liveness)
     var found = try findings(reading, source, liveness)
     let hasMedia = found.tracks.contains { $0.type == .video || $0.type == .audio }
@@ -55,12 +71,6 @@ package enum AssetProbe {
       throw MediaError(
         .unsupported, operation: "probing", subject: name,
         message: "it is an animated WebP picture, which cannot be decoded; use an animated PNG or a video with alpha")
-    }
-    if try isPictureInHEIF(source) {
-      throw MediaError(
-        .unsupported, operation: "probing", subject: name,
-        message: "it is a picture in HEIF, such as HEIC or AVIF, which cannot be decoded; store it as JPEG or PNG, or "
-          + "of a live photo use its movie, the .mov file beside it")
     }
     if try MovieClaims.concern(source) { try MovieClaims.check(source, name: name) }
   }
@@ -310,7 +320,7 @@ package enum AssetProbe {
       && head[20] & 2 != 0
   }
 
-  /// Whether a file is still pictures in boxes: ISO/IEC 23008-12, 10.2. A sequence of pictures is a movie too.
+  /// Whether a file says that it has still pictures in boxes: ISO/IEC 23008-12, 10.2.
   private static func isPictureInHEIF(_ source: any ByteSource) throws(MediaError) -> Bool {
     let head = try source.bytes(count: 12)
     guard head.count == 12, head[4..<8].elementsEqual("ftyp".utf8) else { return false }

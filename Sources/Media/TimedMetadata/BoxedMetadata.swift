@@ -99,6 +99,10 @@ package enum BoxedMetadata {
       return .numbers(parts(bytes, of: 4).map(float32))
     case .affineTransform where bytes.count == 72:
       return .numbers(parts(bytes, of: 8).map { Double(bitPattern: bigEndian($0)) })
+    case .wellKnown(21) where [1, 2, 3, 4, 8].contains(bytes.count):
+      let unused = 64 - 8 * bytes.count
+      return .integer(Int64(bitPattern: bigEndian(bytes) << UInt64(unused)) >> Int64(unused))
+    case .wellKnown(22) where [1, 2, 3, 4, 8].contains(bytes.count): return .unsigned(bigEndian(bytes))
     case .wellKnown:
       guard let form = integers[type], bytes.count == form.count else { break }
       let bits = bigEndian(bytes)

@@ -32,6 +32,12 @@ enum TelemetryMetadata {
 
   /// How deep entries may be nested.
   private static let greatestDepth = 8
+  /// The most readings of a sample, of which cameras have some hundreds.
+  private static let greatestCount = 100_000
+  /// The most values that are stated once for the readings of a sensor.
+  private static let mostOthers = 8
+  /// The most numbers of a structure, whose size is stated in a byte.
+  private static let mostNumbers = 255
   /// Keys that say how others are read.
   private static let describing: Set = [
     "SCAL", "TYPE", "STNM", "SIUN", "UNIT", "TSMP", "TICK", "TOCK", "EMPT", "STMP", "MTRX", "ORIN", "ORIO",
@@ -50,6 +56,9 @@ enum TelemetryMetadata {
     for entry in try entries(in: bytes) where entry.type == 0 {
       if entry.key == "STRM" {
         if let stream = stream(try entries(in: entry.contents)) { streams.append(stream) }
+        guard streams.reduce(0, { $0 + $1.readings.count }) <= greatestCount else {
+          throw Failure("it has more than \(greatestCount) readings")
+        }
       } else {
         try add(entry.contents, depth: depth + 1, to: &streams)
       }
@@ -85,22 +94,27 @@ enum TelemetryMetadata {
     guard let last = entries.last, last.count > 0, !describing.contains(last.key), last.type != 0 else { return nil }
     let scales = entries.last { $0.key == "SCAL" }.map(numbers) ?? []
     let form = entries.last { $0.key == "TYPE" }.map(form)
+    let readings = items(last, scales: scales, form: form)
+    guard !readings.isEmpty else { return nil }
     let others = entries.dropLast().filter { !describing.contains($0.key) && $0.type != 0 }
-    return Stream(
-      readings: items(last, scales: scales, form: form), others: others.flatMap { items($0, scales: [], form: nil) })
+      .compactMap { entry in
+        let items = items(entry, scales: [], form: nil)
+        return items.count == 1 ? items[0] : nil
+      }
+    return Stream(readings: readings, others: Array(others.prefix(mostOthers)))
   }
 
   /// The types of the numbers of a structure, such as `lllS` or `f[3]L`.
   private static func form(_ entry: Entry) -> [UInt8] {
     var types: [UInt8] = []
     var rest = entry.contents.prefix { $0 != 0 }
-    while let type = rest.popFirst() {
+    while types.count < mostNumbers, let type = rest.popFirst() {
       guard rest.first == UInt8(ascii: "["), let end = rest.firstIndex(of: UInt8(ascii: "]")) else {
         types.append(type)
         continue
       }
       let count = Int(String(decoding: rest[..<end].dropFirst(), as: UTF8.self)) ?? 0
-      types += Array(repeating: type, count: min(max(0, count), 256))
+      types += Array(repeating: type, count: min(max(0, count), mostNumbers))
       rest = rest[(end + 1)...]
     }
     return types
@@ -118,7 +132,7 @@ enum TelemetryMetadata {
     // A text is one value, whose characters may be counted as elements.
     case UInt8(ascii: "c"), UInt8(ascii: "U"):
       return [item(.text(String(decoding: entry.contents.prefix { $0 != 0 }, as: UTF8.self)))]
-    case UInt8(ascii: "F"), UInt8(ascii: "G"):
+    case UInt8(ascii: "F"):
       return parts(entry.contents).map { item(.text(String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self))) }
     default:
       return parts(entry.contents).map { part in

@@ -34,7 +34,7 @@ package final class TimedMetadataReader {
     switch (0..<4).map({ UInt8(truncatingIfNeeded: tag >> (8 * $0)) }) {
     case Array("mebx".utf8):
       let entries = try MovieTracks(source)[Int(stream.pointee.id)]?.metadataEntries ?? []
-      form = .boxed(try Self.keys(of: entries, name))
+      form = .boxed(try Self.keys(of: entries, source, name))
     case Array("gpmd".utf8): form = .telemetry
     default:
       throw MediaError(
@@ -44,18 +44,34 @@ package final class TimedMetadataReader {
     demuxer.select { $0 == stream }
   }
 
-  /// Of all sample descriptions: which one is a sample's is not known.
-  private static func keys(of entries: [[UInt8]], _ name: String) throws(MediaError) -> [UInt32: BoxedMetadata.Key] {
+  /// The most bytes of all sample descriptions together.
+  private static let greatestEntries: Int64 = 4 << 20
+
+  /// Of all sample descriptions: libavformat does not report which one is a sample's.
+  private static func keys(
+    of entries: [Range<Int64>], _ source: any ByteSource, _ name: String
+  ) throws(MediaError) -> [UInt32: BoxedMetadata.Key] {
     var keys: [UInt32: BoxedMetadata.Key] = [:]
+    let size = entries.reduce(0) { $0 + Int64($1.count) }
+    guard size <= greatestEntries else {
+      throw MediaError(
+        .tooLarge, operation: "reading", subject: name,
+        message: "the descriptions of its metadata have \(size) bytes; at most \(greatestEntries) are read")
+    }
     for entry in entries {
+      let bytes = try source.bytes(at: entry.lowerBound, count: entry.count)
+      let declared: [UInt32: BoxedMetadata.Key]
       do throws(BoxedMetadata.Failure) {
-        for (number, key) in try BoxedMetadata.keys(of: entry) {
-          guard keys.updateValue(key, forKey: number) ?? key == key else {
-            throw BoxedMetadata.Failure("two of its descriptions give the key \(number) different meanings")
-          }
-        }
+        declared = try BoxedMetadata.keys(of: bytes)
       } catch {
         throw MediaError(.damaged, operation: "reading", subject: name, message: error.description)
+      }
+      for (number, key) in declared {
+        guard keys.updateValue(key, forKey: number) ?? key == key else {
+          throw MediaError(
+            .unsupported, operation: "reading", subject: name,
+            message: "two descriptions of its metadata give the key \(number) different meanings")
+        }
       }
     }
     return keys

@@ -10,8 +10,8 @@ extension AssetReader {
   /// readings of a sample are spread evenly over its time, and the groups of several sensors overlap.
   ///
   ///     for try await group in try reader.timedMetadata(of: track) {
-  ///       guard let speed = group["gpmd/GPS5"]?.numbers?[3] else { continue }  // metres a second
-  ///       print(group.timeRange.start, speed)
+  ///       guard let numbers = group["gpmd/GPS5"]?.numbers, numbers.count == 5 else { continue }
+  ///       print(group.timeRange.start, numbers[3])  // metres a second over ground
   ///     }
   /// - Parameters:
   ///   - track: A metadata track of this asset's contents.

@@ -213,8 +213,7 @@ public actor AssetWriter {
     }
   }
 
-  /// Adds a track of sound. Samples are not converted: the settings have the rate and the
-  /// channels of what is appended.
+  /// Adds a track of sound. Samples are not converted: the settings have the rate and the channels of what is appended.
   public func addAudio(
     _ settings: ExportSettings.Audio = .init(), sampleRate: Int, channels: Int
   ) throws(SheafError) -> AudioInput {
@@ -270,12 +269,18 @@ public actor AssetWriter {
     return CaptionInput(writer: self, track: captions.count - 1)
   }
 
-  /// Adds a track of timed metadata, which `mp4`, `mov`, `m4v` and `m4a` have. It is said of the film's first track of
-  /// pictures. A film that has such a track has its samples at its end.
+  /// Adds a track of timed metadata, which `mp4`, `mov`, `m4v` and `m4a` have. It describes the film's first track of
+  /// pictures. Its samples are behind those of the other tracks. A track to which nothing is appended is left out.
+  ///
+  /// A value of an item is one of its data type: the telemetry of a camera, which a reader gives as numbers of a type
+  /// of its own, is appended as new items.
   public func addTimedMetadata() throws(SheafError) -> TimedMetadataInput {
     try checkIsOpen()
     let container = try Container.named(name)
     guard container.hasEditLists else { throw SheafError(.misuse, "\(container) has no timed metadata") }
+    guard metadataTracks.count < MetadataTrackWriter.greatestCount else {
+      throw SheafError(.misuse, "a film has at most \(MetadataTrackWriter.greatestCount) tracks of timed metadata")
+    }
     metadataTracks.append(MetadataTrackWriter())
     return TimedMetadataInput(writer: self, track: metadataTracks.count - 1)
   }
@@ -288,7 +293,7 @@ public actor AssetWriter {
     guard tracks.allSatisfy(\.isEmpty), captions.allSatisfy(\.isEmpty), metadataTracks.allSatisfy(\.isEmpty) else {
       throw SheafError(.misuse, "a session starts before anything is appended")
     }
-    guard time.isNumeric else { throw SheafError(.misuse, "a session cannot start at \(time)") }
+    guard time.isPlace else { throw SheafError(.misuse, "a session cannot start at \(time)") }
     session.start = time
   }
 
@@ -348,7 +353,15 @@ public actor AssetWriter {
       guard tracks.contains(where: { $0.type == .video }) || container.hasSoundAlone else {
         throw SheafError(.misuse, "\(container) has no sound without pictures")
       }
-      for case .audio(let track) in tracks { try track.checkEnd() }
+      // First what leaves the writer as it is if it cannot be done.
+      for track in tracks {
+        switch track {
+        case .video(let track): try track.checkEnd(start: session.start, end: session.end)
+        case .audio(let track): try track.checkEnd()
+        case .stored: break
+        }
+      }
+      for track in captions { try track.check(in: container) }
       let end = TrackWriter.areJoined(tracks) ? finishEncoded : finishCopied
       let (file, frames, samples, duration) = try end(container)
       try addMetadata(lasting: duration, container, to: file)
@@ -386,7 +399,6 @@ public actor AssetWriter {
 
   /// Writes a film with tracks that are not encoded, or with several of a type.
   private func finishCopied(_ container: Container) throws -> Written {
-    // First what leaves the writer as it is if it cannot be done.
     let parts = try tracks.map { track throws -> StoredTrackWriter.Part? in
       guard case .stored(let track) = track else { return nil }
       return try track.part(from: session.start, to: session.end, in: container)
@@ -417,7 +429,7 @@ public actor AssetWriter {
   }
 
   private func addMetadata(lasting duration: MediaTime, _ container: Container, to file: OpenFile) throws {
-    let added = try metadataTracks.map { try $0.track(from: session.start, lasting: duration) }
+    let added = try metadataTracks.compactMap { try $0.track(from: session.start, lasting: duration) }
     try MetadataTracks.add(
       added, to: file.descriptor, container: container,
       describesFirstTrack: tracks.contains { $0.type == .video })

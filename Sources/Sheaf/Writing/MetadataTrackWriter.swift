@@ -5,8 +5,12 @@ import Stitcher
 /// Keeps the values of a track of timed metadata until the film is written, because its sample description has all
 /// keys.
 struct MetadataTrackWriter {
+  /// The most tracks of a film.
+  static let greatestCount = 32
   /// The most bytes of a track's samples.
-  private static let greatestSize = 256 << 20
+  private static let greatestSize = 64 << 20
+  /// The most bytes of a track's sample description, which has its keys.
+  private static let greatestDescription = 1 << 20
   /// The ticks a second of times that have no common timescale.
   private static let usualTimescale: UInt32 = 90_000
   /// Those of a track in which a value lasts for more than half a day.
@@ -21,38 +25,45 @@ struct MetadataTrackWriter {
 
   mutating func append(_ group: TimedMetadataGroup) throws(SheafError) {
     let range = group.timeRange
-    guard range.start.isNumeric, !range.isEmpty else {
-      throw SheafError(.misuse, "timed metadata are said of the range \(range), which is empty")
+    guard range.start.isPlace, range.end.isPlace, !range.isEmpty else {
+      throw SheafError(.misuse, "timed metadata cannot be stored for the range \(range)")
     }
     if let last = groups.last?.timeRange, range.start < last.end {
       throw SheafError(
         .misuse, "timed metadata at \(range.start) were appended after some that go on until \(last.end)")
     }
-    var added: [BoxedMetadata.Key] = []
+    var (keys, ordered) = (keys, ordered)
     for item in group.items {
       let key = BoxedMetadata.Key(item.identifier, item.dataType)
-      if keys[key] == nil, !added.contains(key) { added.append(key) }
+      if keys.updateValue(keys[key] ?? ordered.count, forKey: key) == nil { ordered.append(key) }
+      guard item.byteCount <= Self.greatestSize else { throw Self.tooLarge }
     }
+    let (description, added): (Int, Int)
     do throws(BoxedMetadata.Failure) {
-      // Whether they can be stored.
-      _ = try BoxedMetadata.entry(added)
-      let known = added.enumerated().reduce(into: keys) { $0[$1.element] = ordered.count + $1.offset }
-      size += try BoxedMetadata.sample(group.items, known).count
-      keys = known
-      ordered += added
+      description = ordered.count > self.ordered.count ? try BoxedMetadata.entry(ordered).count : 0
+      added = try BoxedMetadata.sample(group.items, keys).count
     } catch {
       throw SheafError(.misuse, "timed metadata cannot be stored: \(error)")
     }
-    guard size <= Self.greatestSize else {
-      throw SheafError(.misuse, "a track has at most \(Self.greatestSize) bytes of timed metadata")
+    guard description <= Self.greatestDescription else {
+      throw SheafError(.misuse, "the keys of a track of timed metadata have at most \(Self.greatestDescription) bytes")
     }
+    guard size + added <= Self.greatestSize else { throw Self.tooLarge }
+    size += added
+    (self.keys, self.ordered) = (keys, ordered)
     groups.append(group)
+  }
+
+  private static var tooLarge: SheafError {
+    SheafError(.misuse, "a track has at most \(greatestSize) bytes of timed metadata")
   }
 
   /// - Parameters:
   ///   - start: The time of what was appended at which the film starts.
   ///   - duration: That of the film.
-  func track(from start: MediaTime, lasting duration: MediaTime) throws -> MetadataTracks.Track {
+  /// - Returns: Nil if nothing was appended.
+  func track(from start: MediaTime, lasting duration: MediaTime) throws -> MetadataTracks.Track? {
+    if groups.isEmpty { return nil }
     // From where to where, in seconds of the film, without a gap.
     var parts: [(end: Rational, items: [MetadataItem])] = []
     var end = Rational.zero
@@ -93,5 +104,17 @@ struct MetadataTrackWriter {
     }
     if try fits(common) { return UInt32(common) }
     return try fits(Int128(usualTimescale)) ? usualTimescale : coarseTimescale
+  }
+}
+
+extension MetadataItem {
+  /// That are stored of it, about.
+  fileprivate var byteCount: Int {
+    switch value {
+    case .data(let bytes): bytes.count
+    case .text(let text): text.utf8.count
+    case .integer, .unsigned, .number: 8
+    case .numbers(let numbers): 8 * numbers.count
+    }
   }
 }

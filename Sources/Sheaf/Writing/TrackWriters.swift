@@ -176,13 +176,21 @@ final class VideoTrackWriter {
     try frameCount == 0 || time(ofFrame: frameCount - 1, from: start) < end.exact
   }
 
-  /// - Returns: The number of frames.
-  func finish(start: MediaTime, end: MediaTime?) throws -> Int {
+  /// The time at which the last frame ends, of what was appended. Throws `.misuse` if there would be none.
+  @discardableResult
+  func checkEnd(start: MediaTime, end: MediaTime?) throws -> Rational {
     guard let shown else { throw SheafError(.misuse, "no picture was appended to the video track") }
     let lasting = shown.duration > .zero ? shown.duration : frameDuration
-    let last = try shown.presentationTime.exact + lasting.exact
-    try encode(until: end?.exact ?? last, from: start)
-    guard frameCount > 0 else { throw SheafError(.misuse, "no picture is within the session") }
+    let last = try end?.exact ?? shown.presentationTime.exact + lasting.exact
+    guard try frameCount > 0 || start.exact < last else {
+      throw SheafError(.misuse, "no picture is within the session")
+    }
+    return last
+  }
+
+  /// - Returns: The number of frames.
+  func finish(start: MediaTime, end: MediaTime?) throws -> Int {
+    try encode(until: try checkEnd(start: start, end: end), from: start)
     encoder.finish()
     try writePackets()
     try piece.finish()

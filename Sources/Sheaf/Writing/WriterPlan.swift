@@ -101,6 +101,20 @@ struct WriterPlan {
     }
   }
 
+  /// The language and the title of a text track, as a document has them.
+  static func label(_ label: Edit.TextTrack) throws(SheafError) -> TrackLabel {
+    do throws(SheafError) {
+      // The rules are those of every track.
+      let settings = ExportSettings.Audio(language: label.language, title: label.title)
+      return try WriterPlan(audio: settings, name: "captions.m4a", metadata: [:]).export.audioLabel ?? TrackLabel()
+    } catch {
+      let problems = error.problems.map { problem in
+        Problem(pointer: "/captions", message: problem.message)
+      }
+      throw SheafError(error.code, error.message, problems: problems)
+    }
+  }
+
   /// Joins the tracks to a file that can seek.
   static func join(
     _ video: VideoTrackWriter?, _ audio: AudioTrackWriter?, texts: [StitchedText] = [], container: Container,
