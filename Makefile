@@ -94,6 +94,8 @@ bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate
 	pg_virtualenv -t Benchmarks/plan
 	pg_virtualenv -t Benchmarks/watchers
 	pg_virtualenv -t Benchmarks/eta --renders 30
+	pg_virtualenv -t -o max_connections=200 Benchmarks/security
+	pg_virtualenv -t Benchmarks/scaling
 
 chaos: release ## the example film on farms on which something fails, as a table, then inputs and traces of the job stores that are made at random; SEED=n TRIES=n MUTANTS=n TRACES=n
 	@scripts/install-packages test

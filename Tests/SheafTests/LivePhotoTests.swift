@@ -63,4 +63,12 @@ import Testing
     let error = await #expect(throws: SheafError.self) { _ = try await Asset(photo, renderer: renderer).contents }
     #expect(error?.message.contains("it is a picture in HEIF, such as HEIC, of a kind that cannot be decoded") == true)
   }
+
+  @Test func `a still picture in AVIF is one that can be shown`() async throws {
+    try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=64x48", "-frames:v", "1", "-c:v", "libaom-av1", "-still-picture", "1",
+      "-cpu-used", "8", folder.path("still.avif"))
+    let contents = try await Asset(url("still.avif"), renderer: renderer).contents
+    #expect(contents.defaultTrack(.video)?.video?.size == PixelSize(width: 64, height: 48))
+  }
 }
