@@ -32,12 +32,6 @@ extension Edit {
     }
     let values = groups.compactMap { group in value(group).map { (group.timeRange, $0) } }
     let known = metadataTracks.reduce(0) { $0 + $1.items.count }
-    guard known + values.count <= Self.greatestValueCount else {
-      throw SheafError(
-        .misuse,
-        "the metadata tracks of an edit have at most \(Self.greatestValueCount) values, and these are "
-          + "\(known + values.count); have 'value' return nil for some")
-    }
     var added = MetadataTrack(id: id)
     for clip in shown.clips where clip.asset == asset {
       guard clip.retiming == nil, !clip.source.isEmpty else {
@@ -48,6 +42,12 @@ extension Edit {
         added.items += try clip.timedMetadata(values, isLinear: isLinear)
       } catch {
         throw SheafError(.misuse, "the metadata of '\(asset)' have no exact place on the timeline: \(error)")
+      }
+      guard known + added.items.count <= Self.greatestValueCount else {
+        throw SheafError(
+          .misuse,
+          "the metadata tracks of an edit have at most \(Self.greatestValueCount) values, and these are more; have "
+            + "'value' return nil for some")
       }
     }
     metadataTracks.append(added)

@@ -5,7 +5,7 @@ public import FoundationEssentials
 import Glibc
 import RenderTasks
 import Runtime
-public import SheafCompositing
+import SheafCompositing
 import Stitcher
 import SystemSupport
 
@@ -42,83 +42,6 @@ public actor AssetWriter {
     /// Of the first track of sound, the number of samples of each channel; 0 without sound.
     public var samples: Int64
     public var bytes: Int
-  }
-
-  /// Takes the pictures of a film.
-  public struct VideoInput: Sendable {
-    fileprivate let writer: AssetWriter
-    fileprivate let track: Int
-    /// Makes pictures of the film's size and format.
-    public let pool: PixelBufferPool
-
-    /// Appends a picture. Times rise, and may have any distance: each frame of the film shows the last picture that is
-    /// not later, and a frame before all pictures the first one. Returns when the picture is taken, so that a fast
-    /// source waits for the encoder.
-    public func append(_ sample: VideoSample) async throws(SheafError) {
-      try await writer.append(sample, to: track)
-    }
-
-    /// Appends a picture that is shown until the next.
-    public func append(_ buffer: PixelBuffer, at time: MediaTime) async throws(SheafError) {
-      try await append(VideoSample(presentationTime: time, duration: .zero, buffer: buffer))
-    }
-  }
-
-  /// Takes the sound of a film.
-  public struct AudioInput: Sendable {
-    fileprivate let writer: AssetWriter
-    fileprivate let track: Int
-
-    /// Appends samples. Before a later position there is silence; what overlaps earlier samples is left out.
-    public func append(_ sample: AudioSample) async throws(SheafError) { try await writer.append(sample, to: track) }
-  }
-
-  /// Takes the stored samples of a film.
-  public struct StoredInput: Sendable {
-    fileprivate let writer: AssetWriter
-    fileprivate let track: Int
-    /// That of every sample.
-    public let format: StoredFormat
-
-    /// Appends a sample as it is, in order of decoding. Its times are kept, to the nearest tick of the format. To join
-    /// the samples of several files, append them one after the other, later by the duration of those before: their
-    /// formats must be equal.
-    public func append(_ sample: StoredSample) async throws(SheafError) {
-      try await writer.append(sample, to: track)
-    }
-  }
-
-  /// A text that is shown over a range of time: AVFoundation's `AVCaption`.
-  public struct Caption: Sendable, Hashable {
-    /// Lines are separated by line feeds.
-    public var text: String
-    /// Of what is appended, as the times of pictures. Rounded to milliseconds.
-    public var timeRange: MediaTimeRange
-
-    public init(_ text: String, timeRange: MediaTimeRange) {
-      (self.text, self.timeRange) = (text, timeRange)
-    }
-  }
-
-  /// Takes the captions of a text track.
-  public struct CaptionInput: Sendable {
-    fileprivate let writer: AssetWriter
-    fileprivate let track: Int
-
-    /// Appends a caption. What is outside of the session or after the film's end is left out.
-    public func append(_ caption: Caption) async throws(SheafError) { try await writer.append(caption, to: track) }
-  }
-
-  /// Takes the timed metadata of a track: AVFoundation's `AVAssetWriterInputMetadataAdaptor`.
-  public struct TimedMetadataInput: Sendable {
-    fileprivate let writer: AssetWriter
-    fileprivate let track: Int
-
-    /// Appends the values of a range of time. Ranges rise and do not overlap; between them there are no values. What is
-    /// outside of the session or after the film's end is left out.
-    public func append(_ group: TimedMetadataGroup) async throws(SheafError) {
-      try await writer.append(group, to: track)
-    }
   }
 
   public nonisolated let url: URL
@@ -316,30 +239,30 @@ public actor AssetWriter {
 
   // MARK: Samples
 
-  fileprivate func append(_ sample: VideoSample, to track: Int) throws(SheafError) {
+  func append(_ sample: VideoSample, to track: Int) throws(SheafError) {
     try checkIsOpen()
     guard case .video(let writer) = tracks[track] else { return }
     try writing { try writer.append(sample, start: session.start, end: session.end) }
   }
 
-  fileprivate func append(_ sample: AudioSample, to track: Int) throws(SheafError) {
+  func append(_ sample: AudioSample, to track: Int) throws(SheafError) {
     try checkIsOpen()
     guard case .audio(let writer) = tracks[track] else { return }
     try writing { try writer.append(sample, start: session.start, end: session.end) }
   }
 
-  fileprivate func append(_ sample: StoredSample, to track: Int) throws(SheafError) {
+  func append(_ sample: StoredSample, to track: Int) throws(SheafError) {
     try checkIsOpen()
     guard case .stored(let writer) = tracks[track] else { return }
     try writing { try writer.append(sample) }
   }
 
-  fileprivate func append(_ caption: Caption, to track: Int) throws(SheafError) {
+  func append(_ caption: Caption, to track: Int) throws(SheafError) {
     try checkIsOpen()
     try captions[track].append(caption)
   }
 
-  fileprivate func append(_ group: TimedMetadataGroup, to track: Int) throws(SheafError) {
+  func append(_ group: TimedMetadataGroup, to track: Int) throws(SheafError) {
     try checkIsOpen()
     try metadataTracks[track].append(group)
   }
