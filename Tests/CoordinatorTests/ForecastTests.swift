@@ -129,11 +129,11 @@ struct ForecastTests {
   }
 
   /// Of short segments most of the time may be that of starting a process.
-  @Test func `what every segment takes is told apart from what its work takes`() throws {
+  @Test func `the overhead of segments is estimated beside that of their work`() throws {
     let times = SegmentTimes((1...40).map { MeasuredSegment(seconds: 0.4 + 0.01 * Double($0), work: Double($0)) })
-    #expect(abs(times.start - 0.215) < 1e-9, "half of what the quickest take: \(times.start)")
+    #expect(abs(times.overhead - 0.215) < 1e-9, "half of what the quickest take: \(times.overhead)")
     let long = SegmentTimes((10...49).map { MeasuredSegment(seconds: 0.25 + 0.125 * Double($0), work: Double($0)) })
-    #expect(abs(long.start - 0.25) < 1e-9 && abs((long.pace ?? 0) - 0.125) < 1e-9)
+    #expect(abs(long.overhead - 0.25) < 1e-9 && abs((long.pace ?? 0) - 0.125) < 1e-9)
     var workload = Workload(job: JobID("j"), owner: "", build: "b")
     workload.left = [2, 40].map { Workload.Task(kind: .video, cost: $0 * 1e6, work: 100) }
     // Those that are rendered took as long as usual.
@@ -141,6 +141,6 @@ struct ForecastTests {
     let waiting = try #require(Forecast.Job(workload, usual: long)).waiting
     #expect(abs(waiting[0] - 0.5) < 0.01 && abs(waiting[1] - 5.25) < 0.01, "\(waiting)")
     // All of one length say nothing of it.
-    #expect(SegmentTimes((0..<20).map { _ in MeasuredSegment(seconds: 5, work: 10) }).start == 0)
+    #expect(SegmentTimes((0..<20).map { _ in MeasuredSegment(seconds: 5, work: 10) }).overhead == 0)
   }
 }

@@ -192,6 +192,20 @@ import Testing
     #expect(try levels(film.url, "v") == levels(other.url, "v"))
   }
 
+  @Test func `each of two tracks keeps its clean aperture`() async throws {
+    let writer = try AssetWriter(to: url("film.mov"))
+    let apertures = [
+      PixelRect(x: 4, y: 2, size: PixelSize(width: 56, height: 44)),
+      PixelRect(x: 0, y: 8, size: PixelSize(width: 60, height: 32)),
+    ]
+    for aperture in apertures {
+      let pictures = try await writer.addVideo(.init(cleanAperture: aperture), size: size, frameDuration: time(1))
+      try await append([20, 90, 160], to: pictures)
+    }
+    let contents = try await Asset(try await writer.finish().url, renderer: renderer).contents
+    #expect(contents.tracks(.video).map(\.video?.cleanAperture) == apertures)
+  }
+
   @Test func `a session cuts captions and metadata too`() async throws {
     let writer = try AssetWriter(to: url("film.mov"))
     let pictures = try await writer.addVideo(size: size, frameDuration: time(1))

@@ -63,6 +63,8 @@ import Testing
     MetadataItem("mdta/com.example.face", .numbers([1, 2, 3.5, 4]), as: .rect),
     MetadataItem("mdta/com.example.turn", .numbers([1, 0, 0, 0, 1, 0, 0.1, 0.2, 1]), as: .affineTransform),
     MetadataItem("mdta/com.example.name", .text("Col d'Izoard \u{1F6B4}"), as: .utf16),
+    MetadataItem("mdta/com.example.signed", .integer(-5), as: .wellKnown(21)),
+    MetadataItem("mdta/com.example.unsigned", .unsigned(.max), as: .wellKnown(22)),
     MetadataItem("mdta/com.example.own", .data([1, 0, 255]), as: .named("com.example.bytes")),
   ]
 

@@ -9,12 +9,12 @@ struct SegmentTimes: Sendable {
   /// For how many segments the average counts beside those of a file.
   private static let usualSegments = 1.0
 
-  /// From how many segments on it is told apart what each takes and what its work takes.
-  private static let fewestForStart = 8
+  /// The fewest segments from which the overhead is estimated.
+  private static let fewestForOverhead = 8
 
   /// Seconds that each segment takes besides those for its work: a process is started, files are opened, a result is
   /// sent. 0: it is not known.
-  let start: Double
+  let overhead: Double
   /// Seconds for a megapixel, besides. Nil: too little was measured.
   let pace: Double?
   private let files: [String: Double]
@@ -22,12 +22,12 @@ struct SegmentTimes: Sendable {
   init(_ segments: [MeasuredSegment]) {
     var segments = segments.filter { $0.work > 0 && $0.seconds > 0 && $0.seconds.isFinite }
     guard segments.count >= RenderingPace.fewest else {
-      (start, pace, files) = (0, nil, [:])
+      (overhead, pace, files) = (0, nil, [:])
       return
     }
-    start = Self.start(of: segments)
+    overhead = Self.overhead(of: segments)
     for index in segments.indices {
-      segments[index].seconds = Self.seconds(segments[index].seconds, without: start)
+      segments[index].seconds = Self.seconds(segments[index].seconds, without: overhead)
     }
     let pace = segments.reduce(0) { $0 + $1.seconds } / segments.reduce(0) { $0 + $1.work }
     let typical = segments.reduce(0) { $0 + $1.seconds } / Double(segments.count) * Self.usualSegments
@@ -44,8 +44,8 @@ struct SegmentTimes: Sendable {
 
   /// The line through the segments at which their relative errors are least, where there is no work. It is at most half
   /// of what the quickest take: they have some work too.
-  private static func start(of segments: [MeasuredSegment]) -> Double {
-    guard segments.count >= fewestForStart else { return 0 }
+  private static func overhead(of segments: [MeasuredSegment]) -> Double {
+    guard segments.count >= fewestForOverhead else { return 0 }
     let weights = segments.map { 1 / max($0.seconds * $0.seconds, 0.04) }
     let whole = weights.reduce(0, +)
     func mean(_ value: (MeasuredSegment) -> Double) -> Double {
@@ -60,7 +60,7 @@ struct SegmentTimes: Sendable {
   }
 
   /// What a segment took for its work, at least a tenth of all.
-  static func seconds(_ took: Double, without start: Double) -> Double { max(took - start, took / 10) }
+  static func seconds(_ took: Double, without overhead: Double) -> Double { max(took - overhead, took / 10) }
 
   /// How much longer segments with these inputs take than others of the same planned work. 1: it is not known.
   func factor(_ inputs: [SHA256Digest]) -> Double {

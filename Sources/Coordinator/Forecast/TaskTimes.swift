@@ -23,12 +23,12 @@ extension Forecast.Job {
     let videos = workload.left.filter { $0.kind == .video }
     var (seconds, cost) = (0.0, 0.0)
     for rendered in workload.rendered {
-      seconds += SegmentTimes.seconds(rendered.took / .seconds(1), without: usual.start * Double(rendered.count))
+      seconds += SegmentTimes.seconds(rendered.took / .seconds(1), without: usual.overhead * Double(rendered.count))
       cost += rendered.cost * usual.factor(rendered.inputs)
     }
     for task in videos {
       guard let attempt = task.attempt, attempt.progress > 0 else { continue }
-      seconds += SegmentTimes.seconds(attempt.moved / .seconds(1), without: usual.start)
+      seconds += SegmentTimes.seconds(attempt.moved / .seconds(1), without: usual.overhead)
       cost += task.cost * usual.factor(task.inputs) * task.share
     }
     if let usualPace = usual.pace, let typical = workload.typicalCost {
@@ -44,7 +44,7 @@ extension Forecast.Job {
     for task in workload.left {
       let times = task.kind == .audio ? sound : usual
       let own = task.kind == .audio ? (sound.pace ?? Self.soundPace) / 1_000_000 : pace
-      let left = Self.seconds(task, start: times.start, pace: own * times.factor(task.inputs))
+      let left = Self.seconds(task, overhead: times.overhead, pace: own * times.factor(task.inputs))
       if let attempt = task.attempt { running.append((attempt.worker, left)) } else { waiting.append(left) }
     }
     if !workload.left.contains(where: { $0.kind == .stitch }), workload.doneCost > 0 {
@@ -63,20 +63,20 @@ extension Forecast.Job {
   }
 
   /// What is left of a task.
-  /// - Parameter start: What each takes, whatever its work.
-  private static func seconds(_ task: Workload.Task, start: Double, pace: Double) -> Double {
-    let (start, work) =
+  /// - Parameter overhead: What each takes besides its work.
+  private static func seconds(_ task: Workload.Task, overhead: Double, pace: Double) -> Double {
+    let (overhead, work) =
       switch task.kind {
-      case .video: (start, task.cost * pace)
-      case .audio: (start, Double(task.work) * pace)
+      case .video: (overhead, task.cost * pace)
+      case .audio: (overhead, Double(task.work) * pace)
       case .stitch, .probe, .measure: (0, stitchStart)
       }
-    let whole = start + work
+    let whole = overhead + work
     guard let attempt = task.attempt else { return whole }
     let (moved, ran) = (attempt.moved / .seconds(1), attempt.ran / .seconds(1))
     guard attempt.progress > 0, task.share > 0 else { return max(0, whole - ran) }
     // Its own pace counts more the more of it is done.
-    let known = start + work * task.share
+    let known = overhead + work * task.share
     let own = whole > 0 ? (moved + whole / 2) / (known + whole / 2) : 1
     return max(0, work * (1 - task.share) * own - (ran - moved))
   }

@@ -184,6 +184,9 @@ package enum BoxedMetadata {
       return numbers.flatMap { bytes(Float($0).bitPattern) }
     case (.affineTransform, .numbers(let numbers)) where numbers.count == 9:
       return numbers.flatMap { bytes($0.bitPattern) }
+    // Of variable size.
+    case (.wellKnown(21), .integer(let value)): return bytes(value)
+    case (.wellKnown(22), .unsigned(let value)): return bytes(value)
     case (let type, .integer(let value)):
       if let form = integers[type], form.isSigned, value >> (8 * form.count - 1) == (value < 0 ? -1 : 0) {
         return bytes(value).suffix(form.count)

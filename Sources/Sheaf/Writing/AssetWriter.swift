@@ -106,7 +106,8 @@ public actor AssetWriter {
     let plan = try WriterPlan(
       video: settings, size: size, frameDuration: frameDuration, colour: colour, name: name, metadata: metadata)
     guard let encoder = plan.export.video else { throw SheafError(.failed, "no settings for the video") }
-    if encoder.codec.definition.encoderSetup(encoder, size: size).isAlone {
+    let isAlone = encoder.codec.definition.encoderSetup(encoder, size: size).isAlone
+    if isAlone {
       guard turn == nil else { throw SheafError(.misuse, "a writer encodes one track with \(encoder.codec)") }
       let turn = try await EncoderTurn.next()
       // Other calls may have come meanwhile.
@@ -114,7 +115,6 @@ public actor AssetWriter {
       guard self.turn == nil else { throw SheafError(.misuse, "a writer encodes one track with \(encoder.codec)") }
       self.turn = turn
     }
-    let isAlone = encoder.codec.definition.encoderSetup(encoder, size: size).isAlone
     do {
       tracks.append(
         .video(try VideoTrackWriter(encoder, size: size, frameDuration: frameDuration, plan.export)))

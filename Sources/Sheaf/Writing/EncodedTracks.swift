@@ -37,7 +37,8 @@ extension TrackWriter {
     let clip = PassthroughTask.Clip(
       digest: "", track: 0, codec: packets.format.codec, timebase: packets.format.timebase, discontinuities: nil,
       from: nil, start: 0, end: Int64(clamping: ticks), target: 0)
-    let plan = PassthroughTask.Track(type: type, clips: [clip], duration: duration, label: label)
+    var plan = PassthroughTask.Track(type: type, clips: [clip], duration: duration, label: label)
+    plan.cleanAperture = video?.cleanAperture
     return CopiedFilm.Track(plan) { _ in packets }
   }
 }
