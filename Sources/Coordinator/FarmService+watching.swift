@@ -41,7 +41,7 @@ extension FarmService {
       guard let playlist = try film.playlist(stream) else { throw Self.notMixed(id) }
       return WatchedFile(bytes: Array(playlist.text.utf8), mediaType: type)
     case .head(let stream):
-      guard let head = stream == .video ? film.head : film.sound?.head else { throw Self.notMixed(id) }
+      guard let head = stream == .video ? film.head : film.sounds.first?.head else { throw Self.notMixed(id) }
       return WatchedFile(
         bytes: head.bytes, mediaType: stream == .video ? "video/mp4" : "audio/mp4", digest: head.digest)
     case .segment(.video, let number): return try await pictures(number, of: film, id)
@@ -91,7 +91,12 @@ extension FarmService {
         WatchedFilm.Segment(
           package: package, start: boundaries[number], frameCount: boundaries[number + 1] - boundaries[number])
       }, boundaries: boundaries, isComplete: there.count == videos.count || job.state.hasEnded)
-    if let mix = tasks.first(where: { $0.kind == .audio })?.result { film.sound = try await sound(mix) }
+    let parts = tasks.filter { $0.kind == .audio }
+    for mixed in parts.prefix(while: { $0.state == .done }).compactMap(\.result) {
+      guard let sound = try await sound(mixed) else { break }
+      film.sounds.append(sound)
+    }
+    film.isMixed = film.sounds.count == parts.count || job.state.hasEnded
     return film
   }
 
@@ -168,7 +173,7 @@ extension FarmService {
     let bytes = [UInt8](
       try await readChecked(
         picture.piece.source, offset: picture.piece.offset, length: Int(picture.piece.content.size)))
-    return try await fragment(number, of: segment.package.digest, "video/mp4") {
+    return try await fragment("video/mp4") {
       let index = try PieceIndex(size: Int64(bytes.count)) { offset, count in
         Array(bytes[Int(offset)..<(Int(offset) + count)])
       }
@@ -184,27 +189,34 @@ extension FarmService {
   }
 
   private func sound(_ number: Int, of film: WatchedFilm, _ id: JobID) async throws -> WatchedFile {
-    guard let sound = film.sound else { throw Self.notMixed(id) }
-    let parts = try film.soundSegments()
-    guard film.segments.indices.contains(number), !parts[number].isEmpty else {
+    guard !film.sounds.isEmpty else { throw Self.notMixed(id) }
+    let segments = try film.soundSegments()
+    guard film.segments.indices.contains(number), segments.indices.contains(number), !segments[number].isEmpty else {
       throw Self.missing(number, of: film, id)
     }
-    let fragment = try Self.whole {
-      try MovieFragment(of: sound.index, packets: parts[number], head: sound.head, origin: 0)
+    // Where a part of the sound ends, a segment has a fragment of it and one of the next.
+    var fragments: [(fragment: MovieFragment, number: Int, bytes: [UInt8])] = []
+    for stretch in segments[number] {
+      let sound = film.sounds[stretch.part]
+      let fragment = try Self.whole {
+        try MovieFragment(of: sound.index, packets: stretch.packets, head: sound.head, origin: 0)
+      }
+      let range = fragment.data
+      guard Int64(range.count) <= Self.longestSegment else {
+        throw FarmError(.conflict, "the sound of segment \(number) of job \(id) has too many bytes to be watched")
+      }
+      let bytes = try await readChecked(
+        sound.piece.source, offset: sound.piece.offset + range.lowerBound, length: range.count)
+      // They rise from fragment to fragment.
+      fragments.append((fragment, number + 1 + stretch.part, [UInt8](bytes)))
     }
-    let range = fragment.data
-    guard Int64(range.count) <= Self.longestSegment else {
-      throw FarmError(.conflict, "the sound of segment \(number) of job \(id) has too many bytes to be watched")
-    }
-    let bytes = [UInt8](
-      try await readChecked(sound.piece.source, offset: sound.piece.offset + range.lowerBound, length: range.count))
-    return try await self.fragment(number, of: sound.piece.source, "audio/mp4") {
-      try fragment.bytes(number: UInt32(clamping: number + 1), from: bytes)
+    return try await self.fragment("audio/mp4") { [fragments] in
+      try fragments.flatMap { try $0.fragment.bytes(number: UInt32(clamping: $0.number), from: $0.bytes) }
     }
   }
 
   private func fragment(
-    _ number: Int, of package: SHA256Digest, _ type: String, _ make: @escaping @Sendable () throws -> [UInt8]
+    _ type: String, _ make: @escaping @Sendable () throws -> [UInt8]
   ) async throws -> WatchedFile {
     let bytes = try await BlockingWork.run(.transfers) { try Self.whole(make) }
     coordinator.counts.sent(bytes.count, to: .http)

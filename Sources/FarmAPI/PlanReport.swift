@@ -49,10 +49,13 @@ package struct PlanReport: Sendable, Hashable, Codable {
     package var channels: Int
     package var samples: Int64
     package var action: String
+    /// How many tasks make it. Nil: one.
+    package var parts: Int?
 
     package init(
-      codec: String, sampleRate: Int, channels: Int, samples: Int64, action: String
+      codec: String, sampleRate: Int, channels: Int, samples: Int64, action: String, parts: Int? = nil
     ) {
+      self.parts = parts
       self.codec = codec
       self.sampleRate = sampleRate
       self.channels = channels

@@ -1,5 +1,5 @@
 /// A task's place in its job: the ordinals count from 0 through the probe tasks, then the measure tasks, the video
-/// tasks, the audio task and the stitch task.
+/// tasks, the audio tasks and the stitch task.
 package struct TaskID: Sendable, Hashable, Comparable, CustomStringConvertible {
   package var job: JobID
   package var ordinal: Int32

@@ -1,6 +1,6 @@
 package import CompositionModel
 
-/// The whole audio of a film, mixed and encoded by one task.
+/// The audio of a film, mixed and encoded: all of it, or one part of each mix.
 package struct AudioTask: Sendable, Hashable, Codable {
   /// One for each sample rate and number of channels that an output has.
   package var mixes: [AudioMixdown]
@@ -40,6 +40,8 @@ package struct AudioMixdown: Sendable, Hashable, Codable {
   package var firstSample: Int64?
   /// The loudness that the whole mix is brought to. Nil: the mix stays as it is.
   package var loudness: LoudnessTarget?
+  /// The part of the film's sound whose packets are made. Nil: all.
+  package var part: AudioPart?
 
   /// - Parameter encoder: The first encoding, which gives the sample rate and the channels.
   package init(
@@ -58,6 +60,19 @@ package struct AudioMixdown: Sendable, Hashable, Codable {
   /// Whether the mix is that which settings encode.
   package func isMix(of encoder: AudioSettings) -> Bool {
     sampleRate == encoder.sampleRate && channels == encoder.channels
+  }
+}
+
+/// A part of a film's sound. Its mix begins before it and ends after it, so that its packets are those between others.
+package struct AudioPart: Sendable, Hashable, Codable {
+  /// The sample of the film that is the mix's first.
+  package var origin: Int64
+  /// The samples of the film whose packets are kept: from a packet's first sample to another's, or to the film's end.
+  /// Those of an encoder's own padding before the film's first sample are kept with it.
+  package var samples: Range<Int64>
+
+  package init(origin: Int64, samples: Range<Int64>) {
+    (self.origin, self.samples) = (origin, samples)
   }
 }
 
@@ -163,6 +178,14 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
     self.source = source
     self.sourceRange = sourceRange
     self.targetRange = targetRange
+  }
+}
+
+extension PlannedAudioClip {
+  /// Whether a sample depends on those before it in the clip, so that the clip is always made from its first one on.
+  package var hasState: Bool {
+    let changesSpeed = speed != nil || sourceRange.duration != targetRange.duration
+    return filters?.isEmpty == false || (changesSpeed && pitch != .varispeed)
   }
 }
 

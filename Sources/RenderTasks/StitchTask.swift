@@ -1,7 +1,7 @@
 package import CompositionModel
 
-/// Makes the files of a film's outputs. The inputs are the packages of the video tasks by segment, then that of the
-/// audio task, then the file of the artwork.
+/// Makes the files of a film's outputs. The inputs are the packages of the video tasks by segment, then those of the
+/// audio's parts, then the file of the artwork.
 package struct StitchTask: Sendable, Hashable, Codable {
   package struct Output: Sendable, Hashable, Codable {
     /// The name of the file in the result, which is a package of the outputs' files. Nil: the file is the result, and
@@ -37,6 +37,9 @@ package struct StitchTask: Sendable, Hashable, Codable {
   /// The output that stands for all where one is shown: the first that has video, or else the first.
   package var main: Output { outputs.first { $0.file.video != nil } ?? outputs[0] }
 
+  /// The number of the audio's packages.
+  package var audioPartCount: Int { hasAudio ? outputs.lazy.compactMap(\.file.audio).first?.parts ?? 1 : 0 }
+
   /// The names of the files in the result, in their order. Nil: the result is one file.
   package var fileNames: [String]? {
     if let output = outputs.first, output.name == nil { return nil }
@@ -47,7 +50,7 @@ package struct StitchTask: Sendable, Hashable, Codable {
   package var artwork: PlannedArtwork? { outputs.lazy.compactMap(\.file.artwork).first }
 }
 
-/// How the file of an output is made of its pieces: those of its video by segment, then that of its audio.
+/// How the file of an output is made of its pieces: those of its video by segment, then those of its audio by part.
 package struct StitchedFile: Sendable, Hashable, Codable {
   package var container: Container
   /// Nil if the output has no video.
@@ -140,13 +143,16 @@ package struct StitchedVideo: Sendable, Hashable, Codable {
   }
 }
 
-/// The audio of the output: what the audio piece must agree with.
+/// The audio of the output: what its pieces must agree with.
 package struct StitchedAudio: Sendable, Hashable, Codable {
   package var encoder: AudioSettings
   /// Samples of each channel, without those that only the encoder adds.
   package var sampleCount: Int64
+  /// The number of its pieces, each with the packets after those of the one before. Nil: one.
+  package var parts: Int?
 
-  package init(encoder: AudioSettings, sampleCount: Int64) {
+  package init(encoder: AudioSettings, sampleCount: Int64, parts: Int? = nil) {
+    self.parts = parts
     self.encoder = encoder
     self.sampleCount = sampleCount
   }

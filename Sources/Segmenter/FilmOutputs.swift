@@ -7,6 +7,8 @@ struct FilmOutputs {
   let renditions: [VideoRendition]
   /// Nil: no output has audio.
   let audio: AudioTask?
+  /// The tasks of the audio, in the order of their parts.
+  let audioParts: [AudioTask]
   private let edit: Edit
   private let outputs: [(name: String?, output: EditOutput)]
 
@@ -30,6 +32,7 @@ struct FilmOutputs {
     }
     self.renditions = renditions
     audio = mixes.isEmpty ? nil : AudioTask(mixes: mixes)
+    audioParts = try audio.map(SoundDivision.parts) ?? []
   }
 
   /// How the outputs' files are made.
@@ -130,7 +133,8 @@ struct FilmOutputs {
     }
     let audio = export.audio.flatMap { encoder in
       self.audio?.mixes.first { $0.isMix(of: encoder) }.map {
-        StitchedAudio(encoder: encoder, sampleCount: $0.sampleCount)
+        StitchedAudio(
+          encoder: encoder, sampleCount: $0.sampleCount, parts: audioParts.count == 1 ? nil : audioParts.count)
       }
     }
     var file = StitchedFile(

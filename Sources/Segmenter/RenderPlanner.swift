@@ -41,7 +41,8 @@ package enum RenderPlanner {
       instructions: edit.videoComposition.instructions.filter {
         $0.over.start < range.end && range.start < $0.over.end
       },
-      segments: segments ?? [], audio: outputs.audio, stitch: try outputs.stitch(segments ?? [], sources: lookup),
+      segments: segments ?? [], audio: outputs.audio,
+      audioParts: outputs.audioParts, stitch: try outputs.stitch(segments ?? [], sources: lookup),
       damage: format == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup))
     plan.roundedPlaces = edit.composition.roundedPlaces
     plan.smart = planned?.smart
@@ -62,7 +63,8 @@ package enum RenderPlanner {
     let output = StitchTask.Output(name: nil, rendition: nil, sound: nil, file: file)
     var plan = RenderPlan(
       frameCount: frameCount, start: range.start, duration: range.duration, format: nil, instructions: [], segments: [],
-      audio: nil, stitch: StitchTask(outputs: [output], segmentCount: 0, hasAudio: false), damage: damage)
+      audio: nil, audioParts: [], stitch: StitchTask(outputs: [output], segmentCount: 0, hasAudio: false),
+      damage: damage)
     plan.passthrough = task
     plan.roundedPlaces = edit.composition.roundedPlaces
     return plan
@@ -189,8 +191,10 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var instructions: [Instruction]
   /// They tile 0..<frameCount. Empty if no output has video.
   package var segments: [Segment]
-  /// Nil if no output has audio.
+  /// The whole audio. Nil if no output has any.
   package var audio: AudioTask?
+  /// The tasks that make it, one after the other; empty if there is none. See `SoundDivision`.
+  package var audioParts: [AudioTask]
   /// That of a film that is copied has nothing but the container and the metadata.
   package var stitch: StitchTask
   /// The damaged frames that the film shows, as far as the descriptions have them.
@@ -205,8 +209,9 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package init(
     frameCount: Int, start: MediaTime = .zero, duration: MediaTime, format: VideoTaskFormat?,
     instructions: [Instruction], segments: [Segment],
-    audio: AudioTask?, stitch: StitchTask, damage: ShownDamage = ShownDamage()
+    audio: AudioTask?, audioParts: [AudioTask], stitch: StitchTask, damage: ShownDamage = ShownDamage()
   ) {
+    self.audioParts = audioParts
     self.frameCount = frameCount
     self.start = start
     self.duration = duration

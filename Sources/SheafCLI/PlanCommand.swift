@@ -114,6 +114,7 @@ enum PlanText {
     if let audio = plan.audio {
       lines.append(
         "audio: \(audio.codec), \(audio.sampleRate) Hz, channels: \(audio.channels), samples: \(audio.samples), \(audio.action)"
+          + (audio.parts.map { ", \($0) parts" } ?? "")
       )
     }
     if let rounded = plan.roundedPlaces, let first = rounded.first {

@@ -1,10 +1,14 @@
 import Media
 import PieceFiles
 
-/// The packets of the audio piece, each checked to follow the one before.
+/// The packets of the audio's pieces, one piece after the other, each packet checked to follow the one before.
 struct AudioPackets {
-  let piece: Int
-  private let reader: PieceReader
+  private let pieces: [any ByteSource]
+  /// The number of the first piece among the inputs.
+  private let first: Int
+  private var reader: PieceReader
+  /// The number of the piece that is read.
+  private var piece: Int
   /// The packet to be written next; nil after the last.
   private(set) var next: Packet?
   /// Decoded samples at the end of `next` that are not presented.
@@ -13,16 +17,16 @@ struct AudioPackets {
   private let packetCount: Int64
   private var taken: Int64 = 0
   private var isFinished = false
+  /// The damage records of the pieces that have one, up to the one that was read last.
+  private(set) var damage: [(piece: Int, record: [UInt8])] = []
 
-  /// The piece's damage record, once `next` is nil; empty if it has none.
-  var damage: [UInt8] { reader.damage }
-
+  /// - Parameter piece: The number of the first piece among the inputs.
   init(
-    _ source: any ByteSource, piece: Int, sampleCount: Int64, audio: EncodedAudio, packetCount: Int64
+    _ pieces: [any ByteSource], piece: Int, sampleCount: Int64, audio: EncodedAudio, packetCount: Int64
   ) throws(StitchError) {
-    self.piece = piece
+    (self.pieces, first, self.piece) = (pieces, piece, piece)
     self.packetCount = packetCount
-    reader = try PieceReader.open(source, piece: piece)
+    reader = try PieceReader.open(pieces[0], piece: piece)
     timeline = AudioTimeline(
       sampleCount: sampleCount, initialPadding: Int64(audio.initialPadding), frameSize: Int64(audio.frameSize))
     next = try fetch()
@@ -35,7 +39,14 @@ struct AudioPackets {
 
   private mutating func fetch() throws(StitchError) -> Packet? {
     if isFinished { return nil }
-    let packet = try reader.next(ofPiece: piece)
+    var packet = try reader.next(ofPiece: piece)
+    while packet == nil {
+      if !reader.damage.isEmpty { damage.append((piece, reader.damage)) }
+      guard piece - first + 1 < pieces.count else { break }
+      piece += 1
+      reader = try PieceReader.open(pieces[piece - first], piece: piece)
+      packet = try reader.next(ofPiece: piece)
+    }
     do throws(AudioTimelineFault) {
       guard let packet else {
         try timeline.finish()
@@ -105,7 +116,7 @@ struct AudioTimeline: Sendable {
   }
 }
 
-/// What is wrong with the audio piece's packets, in samples.
+/// What is wrong with the packets of an audio piece, in samples.
 enum AudioTimelineFault: Error, Sendable, Equatable, CustomStringConvertible {
   case misplaced(presentation: Int64, expected: Int64)
   case noDuration(presentation: Int64)

@@ -13,7 +13,7 @@ package import RenderTasks
 /// and should be deleted.
 package enum OutputStitcher {
   /// - Parameters:
-  ///   - pieces: The video's pieces by segment, then the audio's piece, as in the task, then the file of the artwork.
+  ///   - pieces: The video's pieces by segment, then the audio's by part, as in the task, then the file of the artwork.
   ///   - descriptor: An empty file that can be read and can seek. The caller closes it.
   ///   - liveness: Advanced with every piece that is opened and every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file, which only rises, about once for each mebibyte.
@@ -37,7 +37,11 @@ package enum OutputStitcher {
     progress: (Int64) -> Void
   ) throws(StitchError) -> (damage: ShownDamage, size: Int64) {
     let videoCount = file.video?.frameCounts.count ?? 0
-    let expected = videoCount + (file.audio == nil ? 0 : 1)
+    let audioCount = file.audio.map { $0.parts ?? 1 } ?? 0
+    guard audioCount > 0 || file.audio == nil else {
+      throw StitchError(.task, "an output has \(audioCount) parts of audio")
+    }
+    let expected = videoCount + audioCount
     let inputs = pieces
     let pieces = Array(inputs.prefix(expected))
     guard inputs.count == expected + (file.artwork == nil ? 0 : 1) else {
@@ -55,8 +59,8 @@ package enum OutputStitcher {
       tracks.append(opened.track)
     }
     var audio: AudioPackets?
-    if let settings = file.audio, let piece = pieces.last {
-      let opened = try open(settings, file.audioLabel, piece, index: videoCount, liveness)
+    if let settings = file.audio {
+      let opened = try open(settings, file.audioLabel, Array(pieces.suffix(audioCount)), index: videoCount, liveness)
       audio = opened.packets
       tracks.append(opened.track)
     }
@@ -104,7 +108,7 @@ package enum OutputStitcher {
     for (piece, firstFrame, record) in video?.damage ?? [] {
       counter.add(try decode(record, ofPiece: piece), at: Double(firstFrame) * frameDuration.approximateSeconds)
     }
-    if let audio, !audio.damage.isEmpty { counter.add(try decode(audio.damage, ofPiece: audio.piece), at: 0) }
+    for (piece, record) in audio?.damage ?? [] { counter.add(try decode(record, ofPiece: piece), at: 0) }
     return counter.damage
   }
 
@@ -141,17 +145,26 @@ package enum OutputStitcher {
     )
   }
 
+  /// - Parameter index: The number of the first piece.
   private static func open(
-    _ settings: StitchedAudio, _ label: TrackLabel?, _ piece: any ByteSource, index: Int, _ liveness: Liveness?
+    _ settings: StitchedAudio, _ label: TrackLabel?, _ pieces: [any ByteSource], index: Int, _ liveness: Liveness?
   ) throws(StitchError) -> (packets: AudioPackets, track: FileMuxer.Track) {
-    let header = try PieceReader.open(piece, piece: index).header
-    let audio = try PieceChecks.audio(header, settings, piece: index)
-    let packetCount =
-      audio.frameSize > 0
-      ? (settings.sampleCount + Int64(audio.initialPadding + audio.frameSize - 1)) / Int64(audio.frameSize)
-      : try countedPackets(piece, index: index, liveness)
+    var headers: [PieceHeader] = []
+    for (part, piece) in pieces.enumerated() {
+      headers.append(try PieceReader.open(piece, piece: index + part).header)
+      liveness?.advance()
+    }
+    let (header, audio) = try PieceChecks.audio(headers, settings, piece: index)
+    var packetCount: Int64 = 0
+    if audio.frameSize > 0 {
+      packetCount = (settings.sampleCount + Int64(audio.initialPadding + audio.frameSize - 1)) / Int64(audio.frameSize)
+    } else {
+      for (part, piece) in pieces.enumerated() {
+        packetCount += try countedPackets(piece, index: index + part, liveness)
+      }
+    }
     let packets = try AudioPackets(
-      piece, piece: index, sampleCount: settings.sampleCount, audio: audio, packetCount: packetCount)
+      pieces, piece: index, sampleCount: settings.sampleCount, audio: audio, packetCount: packetCount)
     let duration = MediaTime(value: settings.sampleCount, timescale: Int32(clamping: audio.sampleRate))
     return (
       packets, FileMuxer.Track(header: header, packetCount: Int(packetCount), duration: duration, label: label)

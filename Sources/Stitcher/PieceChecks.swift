@@ -76,8 +76,25 @@ enum PieceChecks {
     }
   }
 
-  /// The audio that the piece's header describes, which must be the task's.
-  static func audio(_ header: PieceHeader, _ task: StitchedAudio, piece: Int) throws(StitchError) -> EncodedAudio {
+  /// The header of the output's audio, which all pieces have.
+  /// - Parameter piece: The number of the first.
+  static func audio(
+    _ headers: [PieceHeader], _ task: StitchedAudio, piece: Int
+  ) throws(StitchError) -> (header: PieceHeader, audio: EncodedAudio) {
+    guard let header = headers.first else { throw StitchError(.task, "there is no piece of audio") }
+    let audio = try audio(header, task, piece: piece)
+    for (part, other) in headers.enumerated() {
+      if let difference = difference(other, header) {
+        throw StitchError(.piece, piece: piece + part, "\(difference) piece \(piece)'s")
+      }
+    }
+    return (header, audio)
+  }
+
+  /// The audio that a piece's header describes, which must be the task's.
+  private static func audio(_ header: PieceHeader, _ task: StitchedAudio, piece: Int) throws(StitchError)
+    -> EncodedAudio
+  {
     guard case .audio(let audio) = header.media else {
       throw StitchError(.piece, piece: piece, "holds \(header.codec) video where the audio belongs")
     }

@@ -8,8 +8,8 @@ extension OutputStitcher {
   /// Writes the outputs: as a package, or the one that has no name as it is. Every package of pieces is checked before
   /// it is used.
   /// - Parameters:
-  ///   - inputs: The packages of the video by segment, then that of the audio, as in the task, then the file of the
-  ///     artwork.
+  ///   - inputs: The packages of the video by segment, then those of the audio by part, as in the task, then the file
+  ///     of the artwork.
   ///   - descriptor: An empty file that can be read and can seek. The caller closes it.
   ///   - liveness: Advanced with every piece that is opened and every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file, which only rises.
@@ -67,7 +67,7 @@ extension OutputStitcher {
   }
 }
 
-/// The inputs of a stitch task: the packages of its pieces, by segment and then that of the audio, and the artwork.
+/// The inputs of a stitch task: the packages of its pieces, by segment and then those of the audio, and the artwork.
 private struct PackagedPieces {
   private let task: StitchTask
   private let inputs: [any ByteSource]
@@ -75,9 +75,9 @@ private struct PackagedPieces {
 
   /// Throws `.task` if the inputs are not as many as the task has, or its outputs cannot be made together.
   init(_ task: StitchTask, _ inputs: [any ByteSource], _ liveness: Liveness?) throws(StitchError) {
-    let packageCount = task.segmentCount + (task.hasAudio ? 1 : 0)
+    let packageCount = task.segmentCount + task.audioPartCount
     let hasArtwork = task.artwork != nil
-    guard task.segmentCount >= 0, inputs.count == packageCount + (hasArtwork ? 1 : 0) else {
+    guard task.segmentCount >= 0, task.audioPartCount >= 0, inputs.count == packageCount + (hasArtwork ? 1 : 0) else {
       throw StitchError(
         .task,
         "\(inputs.count) inputs were given; the outputs have \(packageCount) packages and "
@@ -110,8 +110,10 @@ private struct PackagedPieces {
     }
     if let sound = output.sound {
       guard task.hasAudio else { throw StitchError(.task, "an output has audio, and there is none") }
-      sources.append(try piece(task.segmentCount, sound))
-      places.append(task.segmentCount)
+      for part in 0..<task.audioPartCount {
+        sources.append(try piece(task.segmentCount + part, sound))
+        places.append(task.segmentCount + part)
+      }
     }
     if output.file.artwork != nil { sources.append(inputs[packages.count]) }
     return (sources, places)

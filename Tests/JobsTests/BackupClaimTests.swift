@@ -154,15 +154,18 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func `only video tasks have backup leases`(_ kind: StoreKind) async throws {
+  func `video and audio tasks have backup leases by their cost, and stitch tasks none`(
+    _ kind: StoreKind
+  ) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .videos(3) + [.sample(.audio)])
+      try await farm.store.submitRendering("j1", tasks: .videos(3) + [.sample(.audio, 3, cost: 0.5)])
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 9).map(\.lease)
+      try farm.advance(.seconds(12))
       for lease in leases.prefix(3) {
         #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published)
       }
-      try farm.advance(.seconds(14))
-      #expect(try await farm.store.claimOne(.bert) == nil)
+      // Half of the cost of a segment, and so slow after 1.5 times half of the 12 s.
+      #expect(try await farm.store.claimOne(.bert)?.lease == Lease(task: leases[3].task, epoch: 2))
       #expect(try await farm.store.publish(leases[3], worker: .anna, result: content(1)) == .published)
       #expect(try await farm.store.claimOne(.anna)?.kind == .stitch)
       try farm.advance(.seconds(14))

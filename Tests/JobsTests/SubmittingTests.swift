@@ -170,7 +170,9 @@ struct SubmittingTests {
 
   private static let meaninglessPlans: [[NewTask]] = [
     [], [.sample(.stitch), .sample(.stitch)], [.sample(.video)], [.sample(.stitch), .sample(.video)],
-    [.sample(.audio), .sample(.video), .sample(.stitch)], [.sample(.audio), .sample(.audio), .sample(.stitch)],
+    [.sample(.audio), .sample(.video), .sample(.stitch)],
+    [.sample(.video), .sample(.audio), .sample(.video), .sample(.stitch)],
+    [.sample(.audio), .sample(.stitch), .sample(.audio), .sample(.stitch)],
     [.sample(.probe), .sample(.stitch)], [.sample(.video), .sample(.stitch), .sample(.stitch)],
   ]
 

@@ -5,6 +5,10 @@ struct AAC: AudioCodecDefinition {
   /// The upper bound is above that of 8 channels at 96 kHz. `problem` checks the bound of the settings themselves.
   let bitRates: ClosedRange<Int>? = 8000...6_000_000
   let bitDepths: [Int] = []
+  /// A packet overlaps the next one by half of its window. The encoder chooses windows by what it hears of the packets
+  /// beside, so these are the same after a few of them; how finely it quantises follows its bit rate over some seconds:
+  /// with 192 packets the noise is that of one encoder, and with 16 up to 10 dB above it.
+  let joins: EncodedJoins? = EncodedJoins(frameSize: 1024, runUp: 192, lookAhead: 8)
 
   /// 64 kbit/s a channel, as far as the codec can use it.
   func defaultBitRate(sampleRate: Int, channels: Int) -> Int? {

@@ -35,6 +35,8 @@ package protocol AudioCodecDefinition: Sendable {
   var bitRates: ClosedRange<Int>? { get }
   /// What a document may give as `bitDepth`, in bits a sample. Empty: the codec has no such setting.
   var bitDepths: [Int] { get }
+  /// How parts of a sound are encoded by themselves so that their packets follow one another. Nil: they cannot be.
+  var joins: EncodedJoins? { get }
 
   /// The bit rate of a document that gives none. Nil: the codec has no such setting.
   func defaultBitRate(sampleRate: Int, channels: Int) -> Int?
@@ -53,6 +55,7 @@ package protocol AudioCodecDefinition: Sendable {
 extension AudioCodecDefinition {
   var defaultSampleRate: Int { 44100 }
   var channelCounts: [Int] { AudioSettings.channelCounts }
+  var joins: EncodedJoins? { nil }
 
   func greatestBitRate(sampleRate: Int, channels: Int) -> Int? { nil }
 
@@ -73,6 +76,17 @@ extension LosslessAudioCodecDefinition {
   func defaultBitRate(sampleRate: Int, channels: Int) -> Int? { nil }
 
   func problem(with settings: AudioSettings) -> (key: String, message: String)? { nil }
+}
+
+/// What an encoder hears before and after a part of a sound, so that the part's packets follow those of the part before
+/// as if one encoder had made both.
+package struct EncodedJoins: Sendable, Hashable {
+  /// The samples of a packet.
+  package var frameSize: Int
+  /// The packets before the part that are encoded and dropped.
+  package var runUp: Int
+  /// The same after it.
+  package var lookAhead: Int
 }
 
 /// How an encoder of libavcodec is set up for a codec and a bit depth.

@@ -42,6 +42,8 @@ extension EstimateReport {
       // A package has the pieces of all renditions together.
       let isAlone = (plan.segments.first?.task.renditions.count ?? 0) <= 1
       let hasOneSound = (plan.audio?.mixes.reduce(0) { $0 + $1.encoders.count } ?? 0) <= 1
+      let parts = planned.audio.compactMap(\.cached?.size)
+      let sound = hasOneSound && parts.count == planned.audio.count ? parts.reduce(0, +) : nil
       let pictures = files { $0.pictureBytes(of: $1) }
       outputs = plan.stitch.outputs.map { output in
         var sizes: [ExpectedSize] = []
@@ -51,7 +53,7 @@ extension EstimateReport {
           packets += Double(plan.frameCount)
         }
         if let audio = output.file.audio {
-          sizes.append(plan.expectedSize(of: audio, piece: hasOneSound ? planned.audio?.cached?.size : nil))
+          sizes.append(plan.expectedSize(of: audio, piece: sound))
           packets += Double(audio.sampleCount) / 1024
         }
         return Output(output.name, output.file.container, sizes, packets: packets)
@@ -65,9 +67,11 @@ extension EstimateReport {
       let measuring = planned.isMeasuring ? planned.tasks.filter { $0.cached == nil }.map(\.cost) : []
       let seconds = plan.duration.approximateSeconds
       var serial = outputs.reduce(0) { $0 + Double($1.bytes) } / Self.stitchRate
-      if plan.audio != nil, planned.audio?.cached == nil {
+      let mixed = planned.audio.filter { $0.cached == nil }.count
+      if mixed > 0 {
         // It runs beside the segments, and alone if there are none.
-        serial += seconds * Self.soundPace / Double(plan.segments.isEmpty ? 1 : slots)
+        let beside = plan.segments.isEmpty ? min(slots, mixed) : slots
+        serial += seconds * Self.soundPace * Double(mixed) / Double(planned.audio.count * beside)
       }
       time = Time(
         (remaining + measuring.map { $0 / 2 }).map { $0 / 1_000_000 }, serial: serial, slots: slots, pace: pace)

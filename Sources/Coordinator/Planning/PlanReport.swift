@@ -29,18 +29,18 @@ extension PlanReport {
             format.frameDuration))
       }
     }
-    if let stitched = file.audio, let planned = planned.audio {
+    if let stitched = file.audio, !planned.audio.isEmpty {
+      let cached = planned.audio.filter { $0.cached != nil }.count
       let encoder = stitched.encoder
       audio = Audio(
         codec: encoder.codec.rawValue, sampleRate: encoder.sampleRate, channels: encoder.channels,
-        samples: stitched.sampleCount, action: planned.action)
+        samples: stitched.sampleCount, action: cached == planned.audio.count ? "cached" : "encoded",
+        parts: planned.audio.count == 1 ? nil : planned.audio.count)
     }
   }
 }
 
 extension NewTask {
-  fileprivate var action: String { action(false) }
-
   /// - Parameter copies: Whether it copies stored pictures.
   fileprivate func action(_ copies: Bool) -> String { cached != nil ? "cached" : copies ? "copied" : "encoded" }
 }

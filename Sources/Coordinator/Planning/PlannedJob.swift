@@ -11,11 +11,11 @@ import Segmenter
 /// reads.
 struct PlannedJob: Sendable {
   var plan: RenderPlan
-  /// The video tasks by segment, the audio task, the stitch task; of a film that is copied the stitch task alone. Or,
-  /// if the motion in clips or the segments have to be measured first, their measure tasks.
+  /// The video tasks by segment, the audio's by part, the stitch task; of a film that is copied the stitch task alone.
+  /// Or, if the motion in clips or the segments have to be measured first, their measure tasks.
   var tasks: [NewTask]
-  /// Also among `tasks`, unless they are measure tasks. Nil: the output has no audio.
-  var audio: NewTask?
+  /// Also among `tasks`, unless they are measure tasks. Empty: the output has no audio.
+  var audio: [NewTask] = []
   /// What is most likely not meant.
   var warnings: [Problem]
   /// Whether `tasks` are measure tasks, so that the job is planned again when they are done.
@@ -64,7 +64,7 @@ struct PlannedJob: Sendable {
     plan = try plan.sharingBits(measurements.compactMap(\.self))
     if let segments { plan = plan.keeping(segments) }
     tasks = try plan.segments.map { try maker.video($0, .video($0.task)) }
-    if let audio { tasks.append(audio) }
+    tasks += audio
     tasks.append(try maker.stitch(plan, tasks))
   }
 

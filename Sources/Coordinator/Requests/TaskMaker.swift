@@ -36,13 +36,24 @@ struct TaskMaker {
       work: copy.pictureCount ?? 0)
   }
 
-  /// The one task of the film's audio, however long the film is: it has the highest cost and starts first. Nil: there
-  /// is no audio.
-  func audio(_ plan: RenderPlan) throws -> NewTask? {
-    guard let audio = plan.audio else { return nil }
-    return try task(
-      .audio, .audio(audio), label: labels.audio(of: audio.digests), digests: audio.digests,
-      cost: (plan.segments.map(\.cost).max() ?? 0) + 1, work: Int(audio.sampleCount))
+  /// The tasks of the film's audio, by part.
+  func audio(_ plan: RenderPlan) throws -> [NewTask] {
+    let parts = plan.audioParts
+    return try parts.enumerated().map { number, part in
+      let whole = labels.audio(of: part.digests)
+      return try task(
+        .audio, .audio(part), label: parts.count > 1 ? "part \(number + 1) of \(parts.count), \(whole)" : whole,
+        digests: part.digests, cost: Self.cost(of: part), work: Int(part.sampleCount))
+    }
+  }
+
+  /// The cost of a part of the audio, in the unit of segments: a sample of a channel, mixed and encoded, takes about as
+  /// long as eight pixels. With a target of loudness it is mixed, encoded and measured again.
+  private static func cost(of part: AudioTask) -> Double {
+    part.mixes.reduce(0) { sum, mix in
+      let passes = mix.loudness == nil ? 8.0 : 24
+      return sum + Double(mix.sampleCount) * Double(mix.channels * mix.encoders.count) * passes
+    }
   }
 
   /// The tasks that measure the segments before the film is rendered; none if its bit rate needs no measurement.
@@ -75,7 +86,7 @@ struct TaskMaker {
   }
 
   /// The task that makes the film. Its inputs are the results of the other tasks, and the file of the artwork.
-  /// - Parameter tasks: The video tasks by segment, then the audio task.
+  /// - Parameter tasks: The video tasks by segment, then the audio's by part.
   func stitch(_ plan: RenderPlan, _ tasks: [NewTask]) throws -> NewTask {
     let payload = try Self.encoded(.stitch(plan.stitch))
     let inputs = plan.stitch.artwork.flatMap { files[$0.digest] }.map { [$0] } ?? []

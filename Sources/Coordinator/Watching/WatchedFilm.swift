@@ -48,11 +48,19 @@ struct WatchedFilm: Sendable {
     var frameCount: Int64
   }
 
-  /// The sound of the whole film, when it is mixed.
+  /// The sound of the film, or a part of it, when it is mixed.
   struct Sound: Sendable {
     var piece: FilmFile
     var head: MovieHead
     var index: PieceIndex
+  }
+
+  /// Packets of a part of the sound.
+  struct SoundStretch: Sendable, Hashable {
+    /// The number of the part.
+    var part: Int
+    /// Not empty.
+    var packets: Range<Int>
   }
 
   /// Of the first piece.
@@ -63,8 +71,11 @@ struct WatchedFilm: Sendable {
   var segments: [Segment]
   /// Where each segment of the film begins, in frames, and where the last ends.
   var boundaries: [Int64]
-  /// Nil: it is not mixed yet, there is none, or players have no codec for it.
-  var sound: Sound?
+  /// Its parts from the film's start on that are mixed. Empty: none is, there is no sound, or players have no codec for
+  /// it.
+  var sounds: [Sound] = []
+  /// Whether no part of the sound will follow.
+  var isMixed = true
   /// Whether no segment will follow.
   var isComplete: Bool
 
@@ -81,63 +92,75 @@ struct WatchedFilm: Sendable {
       let seconds = try time(ofFrame: segment.frameCount).approximateSeconds
       rate = max(rate, Double(segment.package.size) * 8 / max(seconds, 1e-3))
     }
-    if let sound {
+    if let sound = sounds.first {
       codecs += ",\(sound.head.codec)"
-      let end = try time(ofFrame: boundaries[boundaries.count - 1]).approximateSeconds
-      rate += Double(sound.piece.content.size) * 8 / max(end, 1e-3)
+      let bytes = sounds.reduce(0) { $0 + $1.piece.content.size }
+      rate += Double(bytes) * 8 / max(try sounds[sounds.count - 1].end.approximateSeconds, 1e-3)
       lines.append(
         "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"Audio\",DEFAULT=YES,AUTOSELECT=YES,"
           + "URI=\"\(Stream.audio.playlist)\"")
     }
     lines.append(
       "#EXT-X-STREAM-INF:BANDWIDTH=\(Int64(rate.rounded(.up))),CODECS=\"\(codecs)\",RESOLUTION=\(size.width)x\(size.height)"
-        + (sound == nil ? "" : ",AUDIO=\"audio\"") + ",CLOSED-CAPTIONS=NONE")
+        + (sounds.isEmpty ? "" : ",AUDIO=\"audio\"") + ",CLOSED-CAPTIONS=NONE")
     lines.append(Stream.video.playlist)
     return lines.joined(separator: "\n") + "\n"
   }
 
   /// Nil: there is no such stream.
   func playlist(_ stream: Stream) throws(TimeError) -> EventPlaylist? {
+    let longest = try time(ofFrame: zip(boundaries, boundaries.dropFirst()).map { $1 - $0 }.max() ?? 1)
     switch stream {
     case .video:
-      let longest = zip(boundaries, boundaries.dropFirst()).map { $1 - $0 }.max() ?? 1
       return EventPlaylist(
         head: stream.head,
         segments: try segments.indices.map { number throws(TimeError) in
           EventPlaylist.Segment(
             uri: stream.segment(number), start: try time(ofFrame: boundaries[number]),
             end: try time(ofFrame: boundaries[number + 1]))
-        }, longest: try time(ofFrame: longest), isComplete: isComplete)
+        }, longest: longest, isComplete: isComplete)
     case .audio:
-      guard let sound else { return nil }
-      let parts = try soundSegments()
-      var (found, longest): ([EventPlaylist.Segment], MediaTime) = ([], .zero)
-      for (number, packets) in parts.enumerated() where !packets.isEmpty {
-        let (start, end) = (try sound.time(of: packets.lowerBound), try sound.time(of: packets.upperBound))
-        longest = max(longest, try end - start)
-        // It goes no further than the pictures, so that both end together.
-        guard number < segments.count else { continue }
-        found.append(EventPlaylist.Segment(uri: stream.segment(number), start: start, end: end))
+      guard let sound = sounds.first else { return nil }
+      let found = try soundSegments()
+      var listed: [EventPlaylist.Segment] = []
+      // It goes no further than the pictures, so that both end together.
+      for (number, stretches) in found.prefix(segments.count).enumerated() {
+        guard let (first, last) = stretches.first.flatMap({ first in stretches.last.map { (first, $0) } }) else {
+          continue
+        }
+        listed.append(
+          EventPlaylist.Segment(
+            uri: stream.segment(number), start: try sounds[first.part].time(of: first.packets.lowerBound),
+            end: try sounds[last.part].time(of: last.packets.upperBound)))
       }
-      return EventPlaylist(head: stream.head, segments: found, longest: longest, isComplete: isComplete)
+      return EventPlaylist(
+        head: stream.head, segments: listed,
+        // Whole packets, of which the last begins with the segment's pictures.
+        longest: try longest + sound.longestPacket, isComplete: isComplete && isMixed)
     }
   }
 
-  /// The packets of the sound that are presented from the start of each segment of the film on.
-  func soundSegments() throws(TimeError) -> [Range<Int>] {
-    guard let sound else { return [] }
-    let (packets, timebase) = (sound.index.packets, sound.index.header.timebase)
-    var (parts, first): ([Range<Int>], Int) = ([], 0)
+  /// The packets of the sound that are presented from the start of each segment of the film on, for the segments to
+  /// whose ends it is mixed.
+  func soundSegments() throws(TimeError) -> [[SoundStretch]] {
+    guard let timebase = sounds.first?.index.header.timebase else { return [] }
+    var (found, part, first): ([[SoundStretch]], Int, Int) = ([], 0, 0)
     for frame in boundaries.dropFirst() {
-      var end = packets.count
-      if frame != boundaries[boundaries.count - 1] {
-        let tick = try (time(ofFrame: frame).exact / timebase.exact).ceiling
-        end = max(first, packets.partitionIndex { Int128($0.pts) >= Int128(tick) })
+      let isLast = frame == boundaries[boundaries.count - 1]
+      let tick = try (time(ofFrame: frame).exact / timebase.exact).ceiling
+      var stretches: [SoundStretch] = []
+      while part < sounds.count {
+        let packets = sounds[part].index.packets
+        let end = isLast ? packets.count : max(first, packets.partitionIndex { Int128($0.pts) >= tick })
+        if first < end { stretches.append(SoundStretch(part: part, packets: first..<end)) }
+        first = end
+        guard end == packets.count else { break }
+        guard part + 1 < sounds.count || isMixed else { return found }
+        (part, first) = (part + 1, 0)
       }
-      parts.append(first..<end)
-      first = end
+      found.append(stretches)
     }
-    return parts
+    return found
   }
 }
 
@@ -149,6 +172,14 @@ extension WatchedFilm.Sound {
     let last = packets.last.map { $0.pts + max(0, $0.duration) } ?? 0
     let ticks = max(0, packet < packets.count ? packets[packet].pts : last)
     return try index.header.timebase * Rational(Int128(ticks))
+  }
+
+  /// In seconds.
+  fileprivate var end: MediaTime { get throws(TimeError) { try time(of: index.packets.count) } }
+
+  /// In seconds.
+  fileprivate var longestPacket: MediaTime {
+    get throws(TimeError) { try index.header.timebase * Rational(Int128(index.packets.map(\.duration).max() ?? 0)) }
   }
 }
 

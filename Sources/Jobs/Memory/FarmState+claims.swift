@@ -136,15 +136,16 @@ extension FarmState {
     return Array(found.prefix(limit))
   }
 
-  /// The ordinals of the `ready` tasks: those of a film that somebody watches in its order, and the sound after the
-  /// first pictures.
+  /// The ordinals of the `ready` tasks: those of a film that somebody watches in its order, and each part of the sound
+  /// after the pictures with which it begins.
   private func claimOrder(of number: Int, now: Duration) -> [Int] {
     let record = jobs[number]
     guard let until = record.watchedUntil, until > now else { return record.ready }
-    let first = record.tasks.firstIndex { $0.task.kind == .video }
+    let videos = record.tasks.indices.filter { record.tasks[$0].task.kind == .video }
+    let audios = record.tasks.indices.filter { record.tasks[$0].task.kind == .audio }
     func rank(_ ordinal: Int) -> Int {
-      if record.tasks[ordinal].task.kind == .audio, let first { return first * 2 + 1 }
-      return ordinal * 2
+      guard let part = audios.firstIndex(of: ordinal), let first = videos.first else { return ordinal * 2 }
+      return (first + part * videos.count / audios.count) * 2 + 1
     }
     return record.ready.sorted { (rank($0), $0) < (rank($1), $1) }
   }
@@ -174,7 +175,9 @@ extension FarmState {
 
   private func isSlow(_ lease: LeaseRecord, now: Duration) -> Bool {
     let task = self[lease.place].task
-    guard task.kind == .video, let pace = jobs[lease.place.number].medianPace else { return false }
+    guard task.kind == .video || task.kind == .audio, let pace = jobs[lease.place.number].medianPace else {
+      return false
+    }
     return policy.isSlow(after: now - lease.grantedAt, cost: task.cost, medianPace: pace)
   }
 
@@ -193,7 +196,7 @@ extension FarmState {
       inputs: inputs, work: task.work)
   }
 
-  /// What a stitch task reads before its own inputs: a plan has its video tasks in order, then the audio task.
+  /// What a stitch task reads before its own inputs: a plan has its video tasks in order, then the audio tasks.
   private func pieces(of number: Int) -> [Content] {
     jobs[number].tasks.map(\.task).filter { $0.kind == .video || $0.kind == .audio }.compactMap(\.result)
   }

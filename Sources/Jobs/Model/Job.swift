@@ -109,7 +109,7 @@ package struct JobSummary: Sendable, Hashable {
   package var cachedVideos: Int64
   /// The work of the video tasks: frames. A running task counts with the progress of the lease that has advanced most.
   package var work: Count
-  /// 0 or 1 audio task.
+  /// The audio tasks.
   package var audios: Count
   /// The most bytes of memory that one of the job's tasks needs, as the plan estimates it.
   package var memory: Int64

@@ -153,19 +153,19 @@ package protocol JobStore: Journal, WebhookStore, AccessStore, JobSteering, Pool
   ///
   /// The tasks are taken in this order: of the jobs of the highest priority by `FairQueue`, which shares the farm
   /// between their owners and then between the jobs of each; within a job the highest cost first, then by ordinal. Of a
-  /// job that is watched (`JobSteering.watch`) they are taken by ordinal, which is the order of the film, and the audio
-  /// task is taken after the first video task. No task is taken of a job that is paused, is held until a time that has
-  /// not come, or comes after jobs that are not done. Nor is one taken of a job of another pool than the workers', or
-  /// of a pool that is closed; and if they have pools and all of them are closed, none is taken. Each goes to the first
-  /// slot that is left and whose worker may have it. Excluded are tasks that are backing off, and the tasks of jobs
-  /// that are bound to another build; a probe task goes to any build. A worker may not have a task of which an attempt
-  /// on it was counted, until `LeasePolicy.exclusion` after the task's back-off, so that another worker may take it
-  /// first. Each grant raises the task's epoch by one.
+  /// job that is watched (`JobSteering.watch`) they are taken by ordinal, which is the order of the film, and each
+  /// audio task after a video task as far into the film. No task is taken of a job that is paused, is held until a time
+  /// that has not come, or comes after jobs that are not done. Nor is one taken of a job of another pool than the
+  /// workers', or of a pool that is closed; and if they have pools and all of them are closed, none is taken. Each goes
+  /// to the first slot that is left and whose worker may have it. Excluded are tasks that are backing off, and the
+  /// tasks of jobs that are bound to another build; a probe task goes to any build. A worker may not have a task of
+  /// which an attempt on it was counted, until `LeasePolicy.exclusion` after the task's back-off, so that another
+  /// worker may take it first. Each grant raises the task's epoch by one.
   ///
   /// Slots that are left then get backup leases, of running tasks of which another worker holds the only lease:
   /// - tasks whose holder is away (`HeldLease.isAway`);
-  /// - slow video tasks: the lease is older than `LeasePolicy.slowness` times the median time of the job's rendered
-  ///   video tasks, by cost, and at least `LeasePolicy.shortestSlow` old.
+  /// - slow video and audio tasks: the lease is older than `LeasePolicy.slowness` times the median time of the job's
+  ///   rendered video tasks, by cost, and at least `LeasePolicy.shortestSlow` old.
   ///
   /// They are taken in this order: jobs by priority then age, within a job the lease that was granted first, then by
   /// ordinal. Each goes to the first slot that is left, whose worker does not hold the task and had no counted attempt

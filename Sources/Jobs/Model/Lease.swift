@@ -44,7 +44,7 @@ package struct Grant: Sendable, Hashable {
   package var holder: Holder
   package var kind: TaskKind
   package var payload: [UInt8]
-  /// For a stitch task: the results of the video tasks by ordinal, then the audio task's, then its own inputs.
+  /// For a stitch task: the results of the video tasks by ordinal, then those of the audio tasks, then its own inputs.
   package var inputs: [Content]
   package var work: Int64
 

@@ -35,9 +35,9 @@ package struct LeasePolicy: Sendable, Hashable {
   package var isolation: Int
   /// How long after its back-off an isolated task is granted before other tasks all the same.
   package var isolationPatience: Duration
-  /// A video task is slow, and gets a backup lease, when it has run for more than this many times the median time of
-  /// its job's rendered video tasks, each divided by its cost. The median of a job of 100 and more is found at each
-  /// number of rendered tasks that has two digits and zeros, such as 1,100.
+  /// A video or audio task is slow, and gets a backup lease, when it has run for more than this many times the median
+  /// time of its job's rendered video tasks, each divided by its cost. The median of a job of 100 and more is found at
+  /// each number of rendered tasks that has two digits and zeros, such as 1,100.
   package var slowness: Double
   /// No lease younger than this is slow: if tasks take a second, waiting costs less than a second worker.
   package var shortestSlow: Duration

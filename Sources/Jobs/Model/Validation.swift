@@ -49,16 +49,13 @@ extension [NewTask] {
     try validateEach()
   }
 
-  /// A plan is video tasks, then at most one audio task, then one stitch task, which is alone if the film is copied.
+  /// A plan is video tasks, then audio tasks, then one stitch task, which is alone if the film is copied.
   func validatePlan() throws(JobStoreError) {
     guard let last, last.kind == .stitch else {
       throw JobStoreError(.invalid, "a plan ends with one stitch task")
     }
-    let pieces = dropLast()
-    guard pieces.dropLast().allSatisfy({ $0.kind == .video }),
-      pieces.last.map({ $0.kind == .video || $0.kind == .audio }) ?? true
-    else {
-      throw JobStoreError(.invalid, "before its stitch task a plan has video tasks, then at most one audio task")
+    guard dropLast().drop(while: { $0.kind == .video }).allSatisfy({ $0.kind == .audio }) else {
+      throw JobStoreError(.invalid, "before its stitch task a plan has video tasks, then audio tasks")
     }
     try validateEach()
   }

@@ -206,12 +206,17 @@ extension Statement {
     """
   }
 
-  /// Where a task is among those of a film that somebody watches: the sound is after the first pictures.
+  /// Where a task is among those of a film that somebody watches: a part of the sound is after the pictures with which
+  /// it begins, and after the parts before it.
   private static let placeInFilm = """
-    CASE task.kind WHEN 'audio' THEN coalesce((
-      SELECT first.ordinal * 2 + 1 FROM sheaf.task first WHERE first.job = task.job AND first.kind = 'video'
-      ORDER BY first.ordinal LIMIT 1
-    ), task.ordinal * 2) ELSE task.ordinal * 2 END
+    CASE task.kind WHEN 'audio' THEN (
+      SELECT CASE WHEN videos = 0 THEN task.ordinal * 2
+        ELSE 1 + 2 * (first + part * videos / audios) + part / (audios + 1.0) END
+      FROM (
+        SELECT videos, audios, probes + measures AS first, task.ordinal - probes - measures - videos AS part
+        FROM sheaf.job WHERE number = task.job
+      ) AS film_of_task
+    ) ELSE task.ordinal * 2 END
     """
 
   static let chargeOwners = Statement(

@@ -19,6 +19,7 @@ enum Schema {
     Migration(version: 8, name: "0008_pools", script: PackageResources._008_pools_sql),
     Migration(version: 9, name: "0009_stored", script: PackageResources._009_stored_sql),
     Migration(version: 10, name: "0010_watching", script: PackageResources._010_watching_sql),
+    Migration(version: 11, name: "0011_audio_parts", script: PackageResources._011_audio_parts_sql),
   ]
 
   /// Applies the missing migrations, as one transaction under a lock: of the coordinators that start at once, one does

@@ -11,6 +11,8 @@ final class AudioPieceEncoder {
   private let liveness: Liveness?
   /// The number of samples of each channel of the sound.
   private let sampleCount: Int64
+  /// Nil: all packets are kept.
+  private let part: AudioPart?
   private var encoder: AudioEncoder
   private var writer: PieceWriter
   private var decoder: EncodedAudioDecoder?
@@ -18,12 +20,15 @@ final class AudioPieceEncoder {
   /// Whether `end` returns what is heard of the encoded sound.
   private(set) var isMeasured: Bool
 
-  /// - Parameter measured: Whether the loudness counts. What a lossless codec has is that of the mix, and is not
-  ///   measured.
+  /// - Parameters:
+  ///   - part: The packets that are kept, with their places in the film. Nil: all.
+  ///   - measured: Whether the loudness counts. What a lossless codec has is that of the mix, and is not measured.
   init(
-    _ settings: AudioSettings, to place: PackagedPiece, sampleCount: Int64, measured: Bool, _ liveness: Liveness?
+    _ settings: AudioSettings, to place: PackagedPiece, sampleCount: Int64, part: AudioPart? = nil, measured: Bool,
+    _ liveness: Liveness?
   ) throws(RenderError) {
     self.settings = settings
+    self.part = part
     self.sampleCount = sampleCount
     self.place = place
     self.liveness = liveness
@@ -113,9 +118,23 @@ final class AudioPieceEncoder {
     let step = RenderError.during("encoding the audio")
     while let packet = try mapErrors(to: step, { () throws(MediaError) in try encoder.receive() }) {
       liveness?.advance()
+      guard isKept(packet) else { continue }
+      if let part {
+        packet.pts += part.origin
+        packet.dts += part.origin
+      }
       try mapErrors(to: step) { () throws(MediaError) in try writer.write(packet) }
       if let decoder { try measure { () throws(MediaError) in try decoder.decode(packet) } }
     }
+  }
+
+  /// Whether a packet, at its place in the mix, is one of the part.
+  private func isKept(_ packet: Packet) -> Bool {
+    guard let part else { return true }
+    let first = packet.pts + part.origin
+    // An encoder's padding goes with the film's first sample.
+    let isAfterStart = first >= part.samples.lowerBound || part.samples.lowerBound == 0
+    return isAfterStart && first < part.samples.upperBound
   }
 
   private func measure(_ blocks: () throws(MediaError) -> [SampleBlock]) throws(RenderError) {

@@ -65,7 +65,7 @@ package enum AudioRenderer {
       outputs.append(
         try AudioPieceEncoder(
           encoder, to: PackagedPiece(number: number + index, package: parts), sampleCount: mixdown.sampleCount,
-          measured: mixdown.loudness != nil, liveness))
+          part: mixdown.part, measured: mixdown.loudness != nil, liveness))
     }
     // Whole frames of each encoder.
     let frames = outputs.map(\.frameSize).reduce(1) { leastCommonMultiple($0, $1) }
@@ -97,6 +97,12 @@ package enum AudioRenderer {
     let firstSample = mix.firstSample ?? 0
     guard firstSample >= 0, !firstSample.addingReportingOverflow(mix.sampleCount).overflow else {
       throw RenderError(.task, "\(mix.sampleCount) samples from sample \(firstSample) on cannot be rendered")
+    }
+    if let part = mix.part {
+      let end = part.origin.addingReportingOverflow(mix.sampleCount)
+      guard part.origin >= 0, !end.overflow, !part.samples.isEmpty, part.samples.lowerBound >= part.origin,
+        part.samples.upperBound <= end.partialValue, mix.loudness == nil
+      else { throw RenderError(.task, "the part \(part.samples) of a mix of the samples from \(part.origin) on") }
     }
     guard !mix.encoders.isEmpty else { throw RenderError(.task, "a mix that is encoded for no output") }
     for encoder in mix.encoders where !mix.isMix(of: encoder) {
@@ -200,9 +206,13 @@ private struct FilmMix {
         let mix = try open(mastering, damage)
         return { index throws(RenderError) in
           let samples = samples(ofBlock: index)
-          damage?.move(to: Double(samples.lowerBound) / Double(mixdown.sampleRate))
+          let first = (mixdown.part?.origin ?? 0) + samples.lowerBound
+          damage?.move(to: Double(first) / Double(mixdown.sampleRate))
           let block = SampleBlock(channels: mixdown.channels, capacity: blockSize)
-          try mix.mix(samples.count, into: block)
+          func fill() throws(RenderError) { try mix.mix(samples.count, into: block) }
+          // What is heard beside a part is in another part.
+          let isShown = mixdown.part.map { $0.samples.overlaps(first..<first + Int64(samples.count)) } ?? true
+          if isShown { try fill() } else if let damage { try damage.leavingOut(fill) } else { try fill() }
           liveness?.advance()
           return block
         }

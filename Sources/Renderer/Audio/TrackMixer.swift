@@ -134,14 +134,6 @@ struct ClipPlacement: Sendable, Equatable {
   }
 }
 
-extension PlannedAudioClip {
-  /// Whether a sample depends on those before it in the clip, so that the clip is always made from its first one on.
-  var hasState: Bool {
-    let changesSpeed = speed != nil || sourceRange.duration != targetRange.duration
-    return filters?.isEmpty == false || (changesSpeed && pitch != .varispeed)
-  }
-}
-
 /// Opens clips as streams at the output's rate and channels, with no more conversion than each needs: if rate, channels
 /// and speed are the output's, samples are copied.
 final class ClipOpener {

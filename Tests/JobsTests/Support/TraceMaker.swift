@@ -256,7 +256,7 @@ struct TraceMaker {
       return .measure(job, build: random.chance(80) ? "b1" : "b2", tasks: measures)
     }
     var tasks = (0..<Int.random(in: 1...7, using: &random)).map { task(.video, $0) }
-    if random.chance(60) { tasks.append(task(.audio, 0)) }
+    if random.chance(60) { tasks += (0..<Int.random(in: 1...3, using: &random)).map { task(.audio, $0) } }
     var stitch = NewTask.sample(.stitch)
     if random.chance(5) { stitch.cached = content(0xABC) }
     if !random.chance(5) { tasks.append(stitch) }
