@@ -23,8 +23,8 @@ extension FarmService {
   private static let longestSegment: Int64 = 256 << 20
 
   /// Reads a file of the film that is there so far: `film.m3u8`, `video.m3u8`, `video-init.mp4`, `video-0.m4s` and so
-  /// on, and the same of `audio` when the sound is mixed. While somebody asks, the first segment that is missing is
-  /// rendered before others.
+  /// on, and the same of `audio` as far as the sound is mixed. While somebody asks, the first segment that is missing
+  /// is rendered before others.
   ///
   /// Throws `.notFound` if there is no such job or file, `.unavailable` if it is not there yet, `.conflict` if the film
   /// cannot be played in this way, `.lost` if pieces of it were removed.
@@ -93,10 +93,11 @@ extension FarmService {
       }, boundaries: boundaries, isComplete: there.count == videos.count || job.state.hasEnded)
     let parts = tasks.filter { $0.kind == .audio }
     for mixed in parts.prefix(while: { $0.state == .done }).compactMap(\.result) {
-      guard let sound = try await sound(mixed) else { break }
+      // What does not follow is another output's.
+      guard let sound = try await sound(mixed), film.isNext(sound) else { break }
       film.sounds.append(sound)
     }
-    film.isMixed = film.sounds.count == parts.count || job.state.hasEnded
+    film.isMixed = try parts.allSatisfy { $0.state == .done } || job.state.hasEnded || film.hasSoundToItsEnd
     return film
   }
 

@@ -23,8 +23,7 @@ struct ListedCaptions {
         start: cue.1.lowerBound, end: cue.1.upperBound,
         fields: "\(number),0,Default,,0,0,0,,\(Self.text(of: cue.0))")
     }
-    return CaptionsFormat(
-      header: "[Script Info]\r\nScriptType: v4.00+\r\n", hasStyles: false, events: events)
+    return CaptionsFormat(header: CaptionsFormat.plainHeader, hasStyles: false, events: events)
   }
 
   private static func text(of cue: Document.Captions.Cue) -> String {

@@ -108,8 +108,3 @@ struct KaraokeTimes {
     return whole * 10 + Int64(tenth)
   }
 }
-
-extension UInt8 {
-  /// Two digits.
-  var hexadecimal: String { (self < 16 ? "0" : "") + String(self, radix: 16, uppercase: true) }
-}

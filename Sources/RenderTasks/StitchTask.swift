@@ -1,7 +1,7 @@
 package import CompositionModel
 
 /// Makes the files of a film's outputs. The inputs are the packages of the video tasks by segment, then those of the
-/// audio's parts, then the file of the artwork.
+/// audio tasks, then the file of the artwork.
 package struct StitchTask: Sendable, Hashable, Codable {
   package struct Output: Sendable, Hashable, Codable {
     /// The name of the file in the result, which is a package of the outputs' files. Nil: the file is the result, and
@@ -9,11 +9,16 @@ package struct StitchTask: Sendable, Hashable, Codable {
     package var name: String?
     /// The number of its rendition. Nil: it has no video.
     package var rendition: Int?
-    /// The number of its audio's piece. Nil: it has no audio.
+    /// The number of its audio's piece in a package. Nil: it has no audio.
     package var sound: Int?
+    /// Which of the audio's packages have its pieces, one after the other. Nil: the first alone.
+    package var soundPackages: Range<Int>?
     package var file: StitchedFile
 
-    package init(name: String?, rendition: Int?, sound: Int?, file: StitchedFile) {
+    package init(
+      name: String?, rendition: Int?, sound: Int?, soundPackages: Range<Int>? = nil, file: StitchedFile
+    ) {
+      self.soundPackages = soundPackages
       self.name = name
       self.rendition = rendition
       self.sound = sound
@@ -25,10 +30,13 @@ package struct StitchTask: Sendable, Hashable, Codable {
   package var outputs: [Output]
   package var segmentCount: Int
   package var hasAudio: Bool
+  /// The number of the audio's packages. Nil: one, if there is audio.
+  package var audioPackages: Int?
   /// What names the files of a film that is played in segments. Nil: there is no such thing.
   package var playlists: StreamingPackage?
 
-  package init(outputs: [Output], segmentCount: Int, hasAudio: Bool) {
+  package init(outputs: [Output], segmentCount: Int, hasAudio: Bool, audioPackages: Int? = nil) {
+    self.audioPackages = audioPackages
     self.outputs = outputs
     self.segmentCount = segmentCount
     self.hasAudio = hasAudio
@@ -38,7 +46,7 @@ package struct StitchTask: Sendable, Hashable, Codable {
   package var main: Output { outputs.first { $0.file.video != nil } ?? outputs[0] }
 
   /// The number of the audio's packages.
-  package var audioPartCount: Int { hasAudio ? outputs.lazy.compactMap(\.file.audio).first?.parts ?? 1 : 0 }
+  package var audioPackageCount: Int { hasAudio ? audioPackages ?? 1 : 0 }
 
   /// The names of the files in the result, in their order. Nil: the result is one file.
   package var fileNames: [String]? {

@@ -10,8 +10,6 @@ package enum CarriedCaptions {
   /// The most bytes of a QuickTime text track, in which a caption is repeated whenever another one begins or ends.
   private static let greatestSize = 64 << 20
 
-  /// The head of a script without styles.
-  private static let plainHeader = "[Script Info]\r\nScriptType: v4.00+\r\n"
   /// The style that decoders of SubRip and WebVTT assume: white letters at the bottom.
   private static let usualStyles = """
 
@@ -85,7 +83,8 @@ package enum CarriedCaptions {
     of events: [CaptionEvent], _ description: CaptionTrack, in container: Container, end: Int64
   ) throws(PlanError) -> StitchedText {
     var text = StitchedText(
-      codec: CaptionCodec(container) ?? .subRip, header: styled(plainHeader), description: description, events: events)
+      codec: CaptionCodec(container) ?? .subRip, header: styled(CaptionsFormat.plainHeader), description: description,
+      events: events)
     text.events = try written(text, isStyled: events.map { _ in false }, of: "captions", end: end)
     return text
   }

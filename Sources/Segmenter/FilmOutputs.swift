@@ -7,8 +7,10 @@ struct FilmOutputs {
   let renditions: [VideoRendition]
   /// Nil: no output has audio.
   let audio: AudioTask?
-  /// The tasks of the audio, in the order of their parts.
-  let audioParts: [AudioTask]
+  /// The tasks that make it. Nil: there is none.
+  private let division: SoundDivision?
+  /// The same, in order; empty if there is none.
+  var audioTasks: [AudioTask] { division?.tasks ?? [] }
   private let edit: Edit
   private let outputs: [(name: String?, output: EditOutput)]
 
@@ -32,7 +34,7 @@ struct FilmOutputs {
     }
     self.renditions = renditions
     audio = mixes.isEmpty ? nil : AudioTask(mixes: mixes)
-    audioParts = try audio.map(SoundDivision.parts) ?? []
+    division = try audio.map(SoundDivision.init)
   }
 
   /// How the outputs' files are made.
@@ -44,10 +46,23 @@ struct FilmOutputs {
       made.append(
         StitchTask.Output(
           name: name, rendition: rendition.flatMap(renditions.firstIndex),
-          sound: output.export.audio.flatMap { audio?.encoders.firstIndex(of: $0) },
+          sound: place(of: output)?.piece, soundPackages: packages(of: output),
           file: try file(of: output, rendition, segments, sources)))
     }
-    return StitchTask(outputs: made, segmentCount: segments.count, hasAudio: audio != nil)
+    return StitchTask(
+      outputs: made, segmentCount: segments.count, hasAudio: audio != nil, audioPackages: audioPackages)
+  }
+
+  /// Nil: one, or there is no audio.
+  private var audioPackages: Int? { audioTasks.count > 1 ? audioTasks.count : nil }
+
+  private func place(of output: EditOutput) -> SoundDivision.Place? {
+    output.export.audio.flatMap { division?.place(of: $0) }
+  }
+
+  /// Nil: the first alone, or it has no audio.
+  private func packages(of output: EditOutput) -> Range<Int>? {
+    place(of: output).flatMap { $0.tasks == 0..<1 ? nil : $0.tasks }
   }
 
   /// The files of a film that is played in segments: each rendition of pictures and of sound once, without the other.
@@ -85,13 +100,17 @@ struct FilmOutputs {
         if audios[number] == nil {
           audios[number] = made.count
           let name = StreamingPackage.file(sounds > 1 ? "audio-\(number + 1)" : "audio", of: stem)
-          made.append(StitchTask.Output(name: name, rendition: nil, sound: number, file: sound))
+          made.append(
+            StitchTask.Output(
+              name: name, rendition: nil, sound: place(of: output)?.piece, soundPackages: packages(of: output),
+              file: sound))
         }
         variant.audio = audios[number]
       }
       if !variants.contains(variant) { variants.append(variant) }
     }
-    var task = StitchTask(outputs: made, segmentCount: segments.count, hasAudio: audio != nil)
+    var task = StitchTask(
+      outputs: made, segmentCount: segments.count, hasAudio: audio != nil, audioPackages: audioPackages)
     task.playlists = StreamingPackage(
       stem: stem, variants: variants, subtitles: subtitles, segments: starts, duration: duration)
     task.playlists?.manifests = manifests
@@ -133,8 +152,8 @@ struct FilmOutputs {
     }
     let audio = export.audio.flatMap { encoder in
       self.audio?.mixes.first { $0.isMix(of: encoder) }.map {
-        StitchedAudio(
-          encoder: encoder, sampleCount: $0.sampleCount, parts: audioParts.count == 1 ? nil : audioParts.count)
+        let parts = division?.place(of: encoder)?.tasks.count ?? 1
+        return StitchedAudio(encoder: encoder, sampleCount: $0.sampleCount, parts: parts == 1 ? nil : parts)
       }
     }
     var file = StitchedFile(

@@ -42,7 +42,7 @@ package enum RenderPlanner {
         $0.over.start < range.end && range.start < $0.over.end
       },
       segments: segments ?? [], audio: outputs.audio,
-      audioParts: outputs.audioParts, stitch: try outputs.stitch(segments ?? [], sources: lookup),
+      audioTasks: outputs.audioTasks, stitch: try outputs.stitch(segments ?? [], sources: lookup),
       damage: format == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup))
     plan.roundedPlaces = edit.composition.roundedPlaces
     plan.smart = planned?.smart
@@ -63,7 +63,7 @@ package enum RenderPlanner {
     let output = StitchTask.Output(name: nil, rendition: nil, sound: nil, file: file)
     var plan = RenderPlan(
       frameCount: frameCount, start: range.start, duration: range.duration, format: nil, instructions: [], segments: [],
-      audio: nil, audioParts: [], stitch: StitchTask(outputs: [output], segmentCount: 0, hasAudio: false),
+      audio: nil, audioTasks: [], stitch: StitchTask(outputs: [output], segmentCount: 0, hasAudio: false),
       damage: damage)
     plan.passthrough = task
     plan.roundedPlaces = edit.composition.roundedPlaces
@@ -193,8 +193,8 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var segments: [Segment]
   /// The whole audio. Nil if no output has any.
   package var audio: AudioTask?
-  /// The tasks that make it, one after the other; empty if there is none. See `SoundDivision`.
-  package var audioParts: [AudioTask]
+  /// The tasks that make it, in order; empty if there is none. See `SoundDivision`.
+  package var audioTasks: [AudioTask]
   /// That of a film that is copied has nothing but the container and the metadata.
   package var stitch: StitchTask
   /// The damaged frames that the film shows, as far as the descriptions have them.
@@ -209,9 +209,9 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package init(
     frameCount: Int, start: MediaTime = .zero, duration: MediaTime, format: VideoTaskFormat?,
     instructions: [Instruction], segments: [Segment],
-    audio: AudioTask?, audioParts: [AudioTask], stitch: StitchTask, damage: ShownDamage = ShownDamage()
+    audio: AudioTask?, audioTasks: [AudioTask], stitch: StitchTask, damage: ShownDamage = ShownDamage()
   ) {
-    self.audioParts = audioParts
+    self.audioTasks = audioTasks
     self.frameCount = frameCount
     self.start = start
     self.duration = duration

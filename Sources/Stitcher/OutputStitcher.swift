@@ -12,6 +12,9 @@ package import RenderTasks
 /// depends neither on the output's length nor on the number of pieces. If a piece is refused, the output is incomplete
 /// and should be deleted.
 package enum OutputStitcher {
+  /// Of an output's audio: far more than a film has.
+  private static let greatestPartCount = 1 << 20
+
   /// - Parameters:
   ///   - pieces: The video's pieces by segment, then the audio's by part, as in the task, then the file of the artwork.
   ///   - descriptor: An empty file that can be read and can seek. The caller closes it.
@@ -38,8 +41,8 @@ package enum OutputStitcher {
   ) throws(StitchError) -> (damage: ShownDamage, size: Int64) {
     let videoCount = file.video?.frameCounts.count ?? 0
     let audioCount = file.audio.map { $0.parts ?? 1 } ?? 0
-    guard audioCount > 0 || file.audio == nil else {
-      throw StitchError(.task, "an output has \(audioCount) parts of audio")
+    guard file.audio == nil || (1...greatestPartCount).contains(audioCount) else {
+      throw StitchError(.task, "an output has \(audioCount) parts of audio; 1 to \(greatestPartCount) are possible")
     }
     let expected = videoCount + audioCount
     let inputs = pieces

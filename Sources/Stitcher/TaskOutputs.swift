@@ -75,13 +75,14 @@ private struct PackagedPieces {
 
   /// Throws `.task` if the inputs are not as many as the task has, or its outputs cannot be made together.
   init(_ task: StitchTask, _ inputs: [any ByteSource], _ liveness: Liveness?) throws(StitchError) {
-    let packageCount = task.segmentCount + task.audioPartCount
     let hasArtwork = task.artwork != nil
-    guard task.segmentCount >= 0, task.audioPartCount >= 0, inputs.count == packageCount + (hasArtwork ? 1 : 0) else {
+    let packageCount = inputs.count - (hasArtwork ? 1 : 0)
+    let (segments, audios) = (task.segmentCount, task.audioPackageCount)
+    guard segments >= 0, audios >= 0, packageCount >= segments, packageCount - segments == audios else {
       throw StitchError(
         .task,
-        "\(inputs.count) inputs were given; the outputs have \(packageCount) packages and "
-          + (hasArtwork ? "artwork" : "no artwork"))
+        "\(inputs.count) inputs were given; the outputs have packages of \(segments) segments and \(audios) of audio, "
+          + "and \(hasArtwork ? "artwork" : "no artwork")")
     }
     guard task.outputs.count == 1 || (!task.outputs.isEmpty && task.outputs.allSatisfy { $0.name != nil }) else {
       throw StitchError(.task, "\(task.outputs.count) outputs were given; there must be one, or several with names")
@@ -110,9 +111,13 @@ private struct PackagedPieces {
     }
     if let sound = output.sound {
       guard task.hasAudio else { throw StitchError(.task, "an output has audio, and there is none") }
-      for part in 0..<task.audioPartCount {
-        sources.append(try piece(task.segmentCount + part, sound))
-        places.append(task.segmentCount + part)
+      let own = output.soundPackages ?? 0..<1
+      guard own.lowerBound >= 0, own.upperBound <= task.audioPackageCount else {
+        throw StitchError(.task, "an output has audio in the packages \(own) of \(task.audioPackageCount)")
+      }
+      for package in own {
+        sources.append(try piece(task.segmentCount + package, sound))
+        places.append(task.segmentCount + package)
       }
     }
     if output.file.artwork != nil { sources.append(inputs[packages.count]) }

@@ -69,6 +69,18 @@ import Testing
     func bytes(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: files.path(name))) }
     #expect(try bytes("farm.m4a") == bytes("film.m4a"))
 
+    // Beside an output that is not divided, it is the same.
+    _ = try files.write(
+      #"""
+      { "sheaf": 1, "assets": { "a": "source.wav" }, "tracks": [ { "type": "audio", "clips": [ { "asset": "a" } ] } ],
+        "export": { "video": false, "audio": { "sampleRate": 48000 }, "outputs": [
+          { "name": "opus", "container": "mkv", "audio": { "codec": "opus" } },
+          { "name": "aac", "container": "m4a", "audio": { "bitRate": 128000 } } ] } }
+      """#, to: "both.json")
+    let both = try await farm.sheaf("render", files.path("both.json"), "-o", files.path("both")).run(seconds: 120)
+    try #require(both.status == 0, "\(both)")
+    #expect(try bytes("both/aac.m4a") == bytes("film.m4a"))
+
     // The first part is what one encoder makes of a sound that is not divided. There are as many packets as one makes.
     _ = try files.write(
       try String(contentsOfFile: files.path("edit.json"), encoding: .utf8)

@@ -157,7 +157,7 @@ struct SchemaTests {
     "UPDATE sheaf.worker SET slots = -1",
     "UPDATE sheaf.worker SET session = -1",
     "UPDATE sheaf.lease SET session = -1",
-    "UPDATE sheaf.lease SET piece_cost = NULL",
+    "UPDATE sheaf.lease SET video_cost = NULL",
     "UPDATE sheaf.task SET retried_at = -1 WHERE ordinal = 2",
     "UPDATE sheaf.task SET retried_at = epoch + 1 WHERE ordinal = 2",
     "UPDATE sheaf.task SET publisher = 'anna' WHERE ordinal = 0",
@@ -190,8 +190,8 @@ struct SchemaTests {
   private static func backup(epoch: Int, worker: String) -> String {
     """
     INSERT INTO sheaf.lease (job, ordinal, epoch, worker, session, is_away, is_backup, granted_at, until, moved_at,
-        moved, progress, piece_cost, video_work)
-      SELECT job, ordinal, \(epoch), '\(worker)', 1, false, true, granted_at, until, moved_at, 0, 0, piece_cost, 0
+        moved, progress, video_cost, video_work)
+      SELECT job, ordinal, \(epoch), '\(worker)', 1, false, true, granted_at, until, moved_at, 0, 0, video_cost, 0
       FROM sheaf.lease WHERE NOT is_backup
     """
   }

@@ -94,11 +94,15 @@ struct SteeringTests {
       #expect(try await store.watch(JobID("j2")) == .rendering)
       let names = try await store.claim(worker: .anna, build: "b1", limit: 9).map(\.name)
       #expect(names == ["j2/0", "j2/4", "j2/1", "j2/2", "j2/3"])
-      // Each part of the sound is after the pictures with which it begins.
-      try await store.submitRendering("j3", tasks: tasks + [.sample(.audio, 5, cost: 95), .sample(.audio, 6)])
+      // Each part of the sound is after the pictures with which it begins, by its work: at 0, 2 and 3 of 4.
+      try await store.submitRendering(
+        "j3",
+        tasks: tasks.dropLast() + [
+          .sample(.audio, 4, cost: 90, work: 50), .sample(.audio, 5, cost: 95, work: 30), .sample(.audio, 6, work: 20),
+        ])
       #expect(try await store.watch(JobID("j3")) == .rendering)
       let parts = try await store.claim(worker: .bert, build: "b1", limit: 9).map(\.name)
-      #expect(parts == ["j3/0", "j3/4", "j3/1", "j3/5", "j3/2", "j3/6", "j3/3"])
+      #expect(parts == ["j3/0", "j3/4", "j3/1", "j3/2", "j3/5", "j3/3", "j3/6"])
     }
   }
 

@@ -167,9 +167,9 @@ extension TestDatabase {
       UNION ALL
       SELECT 'a lease whose cost or work is not its task''s: ' || task.job || '/' || task.ordinal
       FROM sheaf.lease JOIN sheaf.task USING (job, ordinal)
-      WHERE (task.kind IN ('video', 'audio')) <> (lease.piece_cost IS NOT NULL)
+      WHERE (task.kind IN ('video', 'audio')) <> (lease.video_cost IS NOT NULL)
         OR task.kind IN ('video', 'audio')
-          AND (lease.piece_cost, lease.video_work) <> (task.cost, CASE task.kind WHEN 'video' THEN task.work ELSE 0 END)
+          AND (lease.video_cost, lease.video_work) <> (task.cost, CASE task.kind WHEN 'video' THEN task.work ELSE 0 END)
       UNION ALL
       SELECT 'counts that are not those of the tasks: ' || job.id
       FROM sheaf.job LEFT JOIN sheaf.task ON task.job = job.number

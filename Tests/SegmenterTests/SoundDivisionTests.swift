@@ -20,7 +20,7 @@ import Testing
         Clip(
           asset: asset, sourceTrack: 1, source: try Synthetic.range(0, length),
           target: try Synthetic.range(start, start + length)))
-      var film = try Synthetic.film(frames: Int(length) * 30)
+      var film = try Synthetic.film(frames: 90)
       for track in film.tracks.indices { film.tracks[track].audio?.bitDepth = bitDepth }
       assets[asset] = film
       start += length
@@ -29,8 +29,8 @@ import Testing
     edit.export.video = nil
     try change(&edit)
     let plan = try RenderPlanner.plan(edit, assets: Synthetic.assets(assets))
-    #expect(plan.stitch.audioPartCount == plan.audioParts.count)
-    return (try #require(plan.audio?.mixes.first), plan.audioParts.flatMap(\.mixes))
+    #expect(plan.stitch.audioPackageCount == plan.audioTasks.count)
+    return (try #require(plan.audio?.mixes.first), plan.audioTasks.flatMap(\.mixes))
   }
 
   @Test func `parts follow one another on a grid, each with a run-up and what its encoder looks ahead at`() throws {
@@ -81,18 +81,73 @@ import Testing
     #expect(later.count == 1)
   }
 
-  @Test func `a clip that is made from its first sample on is taken into account`() throws {
-    func count(_ change: (inout Clip) throws -> Void) throws -> Int {
-      try parts([1200], bitDepth: 24) { edit in try change(&edit.composition.tracks[0].clips[0]) }.parts.count
+  @Test func `no part begins far inside a clip that is made from its first sample on`() throws {
+    func starts(_ lengths: [Int64], _ change: (inout Clip) throws -> Void) throws -> [Int64] {
+      try parts(lengths, bitDepth: 24) { edit in try change(&edit.composition.tracks[0].clips[0]) }.parts.compactMap {
+        $0.part.map { $0.samples.lowerBound / Self.unit }
+      }
     }
-    #expect(try count { _ in } == 10)
-    #expect(try count { $0.audioFilters = [.lowPass(frequency: 900, q: 0.7)] } == 5)
-    #expect(try count { $0.source = try Synthetic.range(0, 600) } == 5)
+    let half = try Synthetic.range(0, 300)
+    #expect(try starts([600]) { _ in } == [0, 1, 2, 3, 4])
+    #expect(try starts([600]) { $0.audioFilters = [.lowPass(frequency: 900, q: 0.7)] } == [])
+    #expect(try starts([600]) { $0.source = half } == [])
     #expect(
-      try count {
-        $0.source = try Synthetic.range(0, 600)
+      try starts([600]) {
+        $0.source = half
         $0.pitch = .varispeed
-      } == 10)
+      } == [0, 1, 2, 3, 4])
+    // After it, and where it ends in what the encoder hears before the part.
+    for (length, due) in [(340, [0, 3, 4]), (358, [0, 4])] as [(Int64, [Int64])] {
+      let found = try starts([length, 600 - length]) { $0.source = try Synthetic.range(0, length / 2) }
+      #expect(found == due, "\(length)")
+    }
+  }
+
+  @Test func `outputs have the parts that they have alone, whatever there is beside them`() throws {
+    func output(_ name: String, _ codec: AudioCodec, _ rate: Int, _ bitRate: Int) throws -> EditOutput {
+      var export = try Synthetic.edit(tracks: []).export
+      export.video = nil
+      export.audio = AudioSettings(codec: codec, bitRate: bitRate, sampleRate: rate, channels: 2)
+      export.container = codec == .opus ? .mkv : .m4a
+      return EditOutput(name: name, export: export, captions: nil)
+    }
+    func plan(_ outputs: [EditOutput]) throws -> RenderPlan {
+      let range = try Synthetic.range(0, 25_200)
+      var edit = try Synthetic.edit(tracks: [
+        CompositionTrack(
+          id: "m", type: .audio, clips: [Clip(asset: "a", sourceTrack: 1, source: range, target: range)])
+      ])
+      edit.export = outputs[0].export
+      edit.outputs = outputs
+      var film = try Synthetic.film(frames: 90)
+      for track in film.tracks.indices { film.tracks[track].audio?.bitDepth = 16 }
+      return try RenderPlanner.plan(edit, assets: Synthetic.assets(["a": film]))
+    }
+    // Parts of 119.63 and of 120.15 s.
+    let outputs = try [
+      output("a", .aac, 11025, 32000), output("b", .opus, 48000, 64000), output("c", .aac, 12000, 32000),
+      output("d", .aac, 11025, 24000), output("e", .aac, 48000, 64000),
+    ]
+    let together = try plan(outputs)
+    for (number, output) in outputs.enumerated() {
+      let alone = try plan([output])
+      let (found, own) = (together.stitch.outputs[number], alone.stitch.outputs[0])
+      let packages = found.soundPackages ?? 0..<1
+      #expect(packages.count == alone.audioTasks.count && found.file.audio == own.file.audio)
+      for (package, task) in zip(packages, alone.audioTasks) {
+        let encoders = together.audioTasks[package].encoders
+        #expect(encoders[found.sound ?? -1] == task.encoders[0])
+        let mix = try #require(together.audioTasks[package].mixes.first { $0.isMix(of: task.encoders[0]) })
+        #expect(mix.part == task.mixes[0].part && mix.tracks == task.mixes[0].tracks)
+      }
+    }
+    #expect(together.audioTasks.count == 211 + 210 + 210 + 1)
+  }
+
+  @Test func `a film of any length has no more than 500 parts`() throws {
+    let parts = try parts([500_000], bitDepth: 16).parts
+    #expect(parts.count == 463)
+    #expect(parts.allSatisfy { ($0.part?.samples.lowerBound ?? 1) % Self.unit == 0 })
   }
 
   @Test func `a sound that one encoder has to hear as a whole is not divided`() throws {

@@ -113,9 +113,12 @@ import Testing
       MetadataItem("mdta/a.b", .unsigned(256), as: .uint8), MetadataItem("mdta/a.b", .integer(1), as: .uint8),
       MetadataItem("mdta/a.b", .text("1"), as: .float64), MetadataItem("mdta/a.b", .numbers([1]), as: .point),
     ]
-    for item in wrong {
+    for (item, type) in zip(wrong, ["int8", "int16", "uint8", "uint8", "float64", "point"]) {
       let key = BoxedMetadata.Key(item.identifier, item.dataType)
-      #expect(throws: BoxedMetadata.Failure.self, "\(item)") { try BoxedMetadata.sample([item], [key: 0]) }
+      let failure = #expect(throws: BoxedMetadata.Failure.self, "\(item)") {
+        try BoxedMetadata.sample([item], [key: 0])
+      }
+      #expect(failure?.description.hasSuffix("is no value of the type \(type)") == true)
     }
     for identifier in ["", "mdta", "mdta/", "mdt/a", "md\u{E9}a/b"] {
       #expect(throws: BoxedMetadata.Failure.self, "\(identifier)") {

@@ -15,6 +15,8 @@ public struct CaptionsFormat: Sendable, Hashable, Codable {
     self.events = events
   }
 
+  /// The head of a script without styles.
+  package static let plainHeader = "[Script Info]\r\nScriptType: v4.00+\r\n"
   /// The most events of a track.
   package static let greatestCount = 200_000
   /// The most bytes of a track's header and events together.

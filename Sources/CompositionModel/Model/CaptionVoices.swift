@@ -89,13 +89,8 @@ struct SpokenText {
       text += isTransparent ? "{\\1c\\1a}" : "{\\1c}"
       return
     }
-    text += "{\\1c&H\(hexadecimal(new.blue))\(hexadecimal(new.green))\(hexadecimal(new.red))&"
-    text += isTransparent ? "\\1a&H\(hexadecimal(255 - new.alpha))&}" : "}"
-  }
-
-  /// Two digits.
-  private func hexadecimal(_ byte: UInt8) -> String {
-    (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    text += "{\\1c&H\(new.blue.hexadecimal)\(new.green.hexadecimal)\(new.red.hexadecimal)&"
+    text += isTransparent ? "\\1a&H\((255 - new.alpha).hexadecimal)&}" : "}"
   }
 
   private mutating func addCharacters(_ part: String) {
@@ -120,4 +115,9 @@ struct SpokenText {
     }
     text += CaptionText.escaped("\(speakers[voice]?.name ?? voice): ")
   }
+}
+
+extension UInt8 {
+  /// Two digits, as a script has those of colors.
+  package var hexadecimal: String { (self < 16 ? "0" : "") + String(self, radix: 16, uppercase: true) }
 }

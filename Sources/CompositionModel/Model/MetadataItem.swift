@@ -96,5 +96,23 @@ public struct MetadataItem: Sendable, Hashable {
     public static let uint64 = DataType.wellKnown(78)
     /// Nine numbers of 64 bits.
     public static let affineTransform = DataType.wellKnown(79)
+
+    /// The types above, by what they are called here.
+    private static let names: [(DataType, String)] = [
+      (.utf8, "utf8"), (.utf16, "utf16"), (.jpeg, "jpeg"), (.png, "png"), (.float32, "float32"), (.float64, "float64"),
+      (.bmp, "bmp"), (.int8, "int8"), (.int16, "int16"), (.int32, "int32"), (.point, "point"),
+      (.dimensions, "dimensions"), (.rect, "rect"), (.int64, "int64"), (.uint8, "uint8"), (.uint16, "uint16"),
+      (.uint32, "uint32"), (.uint64, "uint64"), (.affineTransform, "affineTransform"),
+    ]
+  }
+}
+
+extension MetadataItem.DataType: CustomStringConvertible {
+  /// What the type is called, or its number if it is called nothing here.
+  public var description: String {
+    switch self {
+    case .named(let name): name
+    case .wellKnown(let number): Self.names.first { $0.0 == self }?.1 ?? "\(number) of QuickTime"
+    }
   }
 }

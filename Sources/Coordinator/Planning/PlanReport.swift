@@ -35,7 +35,7 @@ extension PlanReport {
       audio = Audio(
         codec: encoder.codec.rawValue, sampleRate: encoder.sampleRate, channels: encoder.channels,
         samples: stitched.sampleCount, action: cached == planned.audio.count ? "cached" : "encoded",
-        parts: planned.audio.count == 1 ? nil : planned.audio.count)
+        parts: stitched.parts)
     }
   }
 }

@@ -36,24 +36,24 @@ struct TaskMaker {
       work: copy.pictureCount ?? 0)
   }
 
-  /// The tasks of the film's audio, by part.
+  /// The tasks of the film's audio. One that is not divided has the highest cost and starts first.
   func audio(_ plan: RenderPlan) throws -> [NewTask] {
-    let parts = plan.audioParts
-    return try parts.enumerated().map { number, part in
-      let whole = labels.audio(of: part.digests)
+    let tasks = plan.audioTasks
+    let longest = plan.segments.map(\.cost).max() ?? 0
+    return try tasks.enumerated().map { number, audio in
+      let whole = labels.audio(of: audio.digests)
+      let isPart = audio.mixes.contains { $0.part != nil }
       return try task(
-        .audio, .audio(part), label: parts.count > 1 ? "part \(number + 1) of \(parts.count), \(whole)" : whole,
-        digests: part.digests, cost: Self.cost(of: part), work: Int(part.sampleCount))
+        .audio, .audio(audio), label: isPart ? "part \(number + 1) of \(tasks.count), \(whole)" : whole,
+        digests: audio.digests, cost: isPart ? Self.cost(of: audio) : max(longest + 1, Self.cost(of: audio)),
+        work: Int(audio.sampleCount))
     }
   }
 
-  /// The cost of a part of the audio, in the unit of segments: a sample of a channel, mixed and encoded, takes about as
-  /// long as eight pixels. With a target of loudness it is mixed, encoded and measured again.
-  private static func cost(of part: AudioTask) -> Double {
-    part.mixes.reduce(0) { sum, mix in
-      let passes = mix.loudness == nil ? 8.0 : 24
-      return sum + Double(mix.sampleCount) * Double(mix.channels * mix.encoders.count) * passes
-    }
+  /// The cost of audio, in the unit of segments: a sample of a channel, mixed and encoded, takes about as long as eight
+  /// pixels.
+  private static func cost(of audio: AudioTask) -> Double {
+    audio.mixes.reduce(0) { $0 + Double($1.sampleCount) * Double($1.channels * $1.encoders.count) * 8 }
   }
 
   /// The tasks that measure the segments before the film is rendered; none if its bit rate needs no measurement.

@@ -82,6 +82,22 @@ struct WatchedFilm: Sendable {
   /// The place of a frame in the film, in seconds.
   func time(ofFrame frame: Int64) throws(TimeError) -> MediaTime { try frameDuration * Rational(Int128(frame)) }
 
+  // MARK: The sound
+
+  /// Whether a part follows those that there are.
+  func isNext(_ sound: Sound) -> Bool {
+    guard let last = sounds.last?.index.packets.last else { return sounds.isEmpty }
+    return sound.index.packets.first?.pts == last.pts + last.duration
+  }
+
+  /// Whether no part is missing up to the film's end.
+  var hasSoundToItsEnd: Bool {
+    get throws(TimeError) {
+      guard let last = sounds.last else { return false }
+      return try last.end >= time(ofFrame: boundaries[boundaries.count - 1])
+    }
+  }
+
   // MARK: Playlists
 
   /// By which a player finds the pictures and the sound that are there.

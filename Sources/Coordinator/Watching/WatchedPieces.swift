@@ -15,7 +15,7 @@ final class WatchedPieces: Sendable {
   }
 
   private static let mostPictures = 256
-  private static let mostSounds = 16
+  private static let mostSounds = 128
   private static let mostJobs = 1024
 
   private struct State {

@@ -137,15 +137,21 @@ extension FarmState {
   }
 
   /// The ordinals of the `ready` tasks: those of a film that somebody watches in its order, and each part of the sound
-  /// after the pictures with which it begins.
+  /// after the pictures with which it begins, as far as the work of the parts before it tells.
   private func claimOrder(of number: Int, now: Duration) -> [Int] {
     let record = jobs[number]
     guard let until = record.watchedUntil, until > now else { return record.ready }
     let videos = record.tasks.indices.filter { record.tasks[$0].task.kind == .video }
     let audios = record.tasks.indices.filter { record.tasks[$0].task.kind == .audio }
+    let whole = Double(max(1, audios.reduce(0) { $0 + record.tasks[$1].task.work }))
+    var (places, before): ([Int: Int], Int64) = ([:], 0)
+    for ordinal in audios {
+      places[ordinal] = Int((Double(videos.count) * Double(before) / whole).rounded(.down))
+      before += record.tasks[ordinal].task.work
+    }
     func rank(_ ordinal: Int) -> Int {
-      guard let part = audios.firstIndex(of: ordinal), let first = videos.first else { return ordinal * 2 }
-      return (first + part * videos.count / audios.count) * 2 + 1
+      guard let place = places[ordinal], let first = videos.first else { return ordinal * 2 }
+      return (first + place) * 2 + 1
     }
     return record.ready.sorted { (rank($0), $0) < (rank($1), $1) }
   }

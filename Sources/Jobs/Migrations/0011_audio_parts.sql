@@ -1,7 +1,7 @@
 -- The sound of a long film is several tasks, of which each mixes and encodes a part.
 DROP INDEX sheaf.task_audio;
--- Of a video or an audio task: its cost, by which a slow one is known without the task's row.
-ALTER TABLE sheaf.lease RENAME COLUMN video_cost TO piece_cost;
+CREATE INDEX task_audio ON sheaf.task (job, ordinal) WHERE kind = 'audio';
+COMMENT ON COLUMN sheaf.lease.video_cost IS 'The cost of a video or an audio task, by which a slow one is known.';
 
 CREATE OR REPLACE FUNCTION sheaf.is_sound(job sheaf.job) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

@@ -310,10 +310,10 @@ extension Statement {
         WHERE lease.job = open.number AND NOT lease.is_backup AND (
           lease.is_away
           OR lease.granted_at <= \(ago("$4"))
-            AND lease.piece_cost
+            AND lease.video_cost
               BETWEEN \(LeasePolicy.measurableCosts.lowerBound) AND \(LeasePolicy.measurableCosts.upperBound)
             AND (extract(epoch FROM sheaf.now() - lease.granted_at) * 1000000)::bigint
-              > $5 * open.median_pace * lease.piece_cost)
+              > $5 * open.median_pace * lease.video_cost)
         OFFSET 0
       ) AS held
     ), backed AS MATERIALIZED (
@@ -373,7 +373,7 @@ extension Statement {
         RETURNING chosen.place, chosen.worker, chosen.session, open.id, task.*
       ), leased AS (
         INSERT INTO sheaf.lease (job, ordinal, epoch, worker, session, is_away, is_backup, granted_at, until, moved_at,
-          moved, progress, piece_cost, video_work)
+          moved, progress, video_cost, video_work)
         SELECT job, ordinal, epoch, worker, session, false, $6, sheaf.now(),
           sheaf.now() + $7 * interval '1 microsecond', sheaf.now(), 0, 0,
           CASE WHEN kind IN ('video', 'audio') THEN cost END, CASE kind WHEN 'video' THEN work ELSE 0 END

@@ -207,15 +207,17 @@ extension Statement {
   }
 
   /// Where a task is among those of a film that somebody watches: a part of the sound is after the pictures with which
-  /// it begins, and after the parts before it.
+  /// it begins, as far as the work of the parts before it tells, and after those parts.
   private static let placeInFilm = """
     CASE task.kind WHEN 'audio' THEN (
-      SELECT CASE WHEN videos = 0 THEN task.ordinal * 2
-        ELSE 1 + 2 * (first + part * videos / audios) + part / (audios + 1.0) END
-      FROM (
-        SELECT videos, audios, probes + measures AS first, task.ordinal - probes - measures - videos AS part
-        FROM sheaf.job WHERE number = task.job
-      ) AS film_of_task
+      SELECT CASE WHEN job.videos = 0 THEN task.ordinal * 2
+        ELSE 1 + 2 * (job.probes + job.measures + floor(job.videos * before / whole))
+          + (task.ordinal - job.probes - job.measures - job.videos) / (job.audios + 1.0) END
+      FROM sheaf.job CROSS JOIN (
+        SELECT coalesce(sum(work) FILTER (WHERE part.ordinal < task.ordinal), 0)::double precision AS before,
+          greatest(sum(work), 1)::double precision AS whole
+        FROM sheaf.task part WHERE part.job = task.job AND part.kind = 'audio'
+      ) AS sound WHERE job.number = task.job
     ) ELSE task.ordinal * 2 END
     """
 

@@ -43,7 +43,7 @@ final class CaptionScan {
     hasEnds = ["srt", "webvtt", "ass"].contains(container)
     timebase = stream.pointee.time_base
     found = TimedCaptions(
-      timebase, name: name, header: ClosedCaptions.header, hasStyles: Self.codecsWithStyles.contains(codec))
+      timebase, name: name, header: CaptionsFormat.plainHeader, hasStyles: Self.codecsWithStyles.contains(codec))
     context = try allocated(avcodec_alloc_context3(decoder), "opening the captions of \(name)")
     guard avcodec_parameters_to_context(context, parameters) >= 0 else { return nil }
     context.pointee.pkt_timebase = timebase
@@ -63,7 +63,7 @@ final class CaptionScan {
     (codec, self.name, self.timebase, timecode) = ("eia_608", name, timebase, nil)
     (isClosed, hasWords, hasEnds) = (true, false, false)
     format = ScriptEventFormat(name: name)
-    found = TimedCaptions(timebase, name: name, header: ClosedCaptions.header, hasStyles: false)
+    found = TimedCaptions(timebase, name: name, header: CaptionsFormat.plainHeader, hasStyles: false)
     context = try allocated(avcodec_alloc_context3(decoder), "opening the captions of \(name)")
     context.pointee.pkt_timebase = timebase
     guard avcodec_open2(context, decoder, nil) >= 0 else { return nil }

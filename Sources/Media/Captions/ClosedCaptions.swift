@@ -1,8 +1,6 @@
 /// The texts of closed captions of CEA-608, as libavcodec's decoder has them: each line with its place on a screen of
 /// 384x288, in a script's tags.
 enum ClosedCaptions {
-  /// A script's head without the decoder's style, whose font a track of the output would state.
-  static let header = "[Script Info]\r\nScriptType: v4.00+\r\n"
   /// Rows of the decoder's screen.
   private static let height = 288.0
 

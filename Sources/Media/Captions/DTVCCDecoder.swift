@@ -1,4 +1,5 @@
 internal import CMedia
+import CompositionModel
 
 /// Decodes the captions of CEA-708, picture by picture.
 ///
@@ -33,7 +34,7 @@ struct DTVCCDecoder {
   init(_ timebase: AVRational, name: String) {
     self.timebase = timebase
     greatestPause = av_rescale_q(1, AVRational(num: 1, den: 2), timebase)
-    found = TimedCaptions(timebase, name: name, header: ClosedCaptions.header, hasStyles: false)
+    found = TimedCaptions(timebase, name: name, header: CaptionsFormat.plainHeader, hasStyles: false)
   }
 
   /// Two bytes of a packet, which is of type 3 of `PictureCaptionData` at its start, else of type 2.
