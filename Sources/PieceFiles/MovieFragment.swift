@@ -43,8 +43,8 @@ package struct MovieFragment: Sendable {
       let start = Int(packet.data.lowerBound - range.lowerBound)
       let stored = Array(piece[start..<(start + packet.data.count)])
       let sample = isVideo ? NetworkUnitStream.withLengths(stored) : stored
-      guard !sample.isEmpty, let duration = UInt32(exactly: try scaled(duration(of: place))),
-        let offset = Int32(exactly: try scaled(packet.pts - decoded(place)))
+      guard !sample.isEmpty, let duration = UInt32(exactly: try scaled(try duration(of: place))),
+        let offset = Int32(exactly: try scaled(difference(packet.pts, decoded(place))))
       else { throw Fault("packet \(packets.lowerBound + place) of the piece is no sample of a movie") }
       samples += Box.big(duration) + Box.big(UInt32(sample.count))
       // Whether other samples are needed to decode it.
@@ -77,16 +77,22 @@ package struct MovieFragment: Sendable {
   }
 
   /// In ticks of the piece: up to the next packet is decoded.
-  private func duration(of number: Int) -> Int64 {
+  private func duration(of number: Int) throws(Fault) -> Int64 {
     if index.header.isVideo { return 1 }
     let place = packets.lowerBound + number
     guard place + 1 < index.packets.count else { return index.packets[place].duration }
-    return index.packets[place + 1].dts - index.packets[place].dts
+    return try difference(index.packets[place + 1].dts, index.packets[place].dts)
+  }
+
+  private func difference(_ time: Int64, _ earlier: Int64) throws(Fault) -> Int64 {
+    let (ticks, overflow) = time.subtractingReportingOverflow(earlier)
+    guard !overflow else { throw Fault("times of the piece are too far apart") }
+    return ticks
   }
 
   private func scaled(_ ticks: Int64) throws(Fault) -> Int64 {
     let (time, overflow) = ticks.multipliedReportingOverflow(by: head.tick)
-    guard !overflow, abs(time) < 1 << 62 else { throw Fault("a time of the piece is too large") }
+    guard !overflow, time.magnitude < 1 << 62 else { throw Fault("a time of the piece is too large") }
     return time
   }
 }

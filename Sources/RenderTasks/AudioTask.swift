@@ -1,6 +1,6 @@
 package import CompositionModel
 
-/// The audio of a film, mixed and encoded: all of it, or one part of each mix.
+/// Audio of a film, mixed and encoded: whole mixes, or a part of one.
 package struct AudioTask: Sendable, Hashable, Codable {
   /// One for each sample rate and number of channels that an output has.
   package var mixes: [AudioMixdown]

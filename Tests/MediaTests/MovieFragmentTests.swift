@@ -187,4 +187,24 @@ import Testing
       }
     }
   }
+
+  @Test func `times that no packet has are an error`() throws {
+    let settings = AudioSettings(codec: .aac, bitRate: 64000, sampleRate: 48000, channels: 1)
+    try Encoding.sound(settings, sampleCount: 9000, to: scratch.create("piece"))
+    let (found, bytes) = try index(scratch.path("piece"))
+    // Before the data of a packet are its pts, its dts, its duration, its flags and its size.
+    for (packet, field) in [(0, 0), (0, 8), (1, 0), (1, 8), (3, 8)] {
+      for time in [Int64.min, .max, 1 << 62, -(1 << 62)] {
+        var damaged = bytes
+        let place = Int(found.packets[packet].data.lowerBound) - 32 + field
+        damaged.replaceSubrange(place..<place + 8, with: (0..<8).map { UInt8(truncatingIfNeeded: time >> (8 * $0)) })
+        let index = try Self.index(damaged)
+        #expect(field == 0 ? index.packets[packet].pts == time : index.packets[packet].dts == time)
+        let head = try #require(MovieHead(index.header))
+        #expect(throws: PieceIndex.Fault.self, "\(packet), \(field), \(time)") {
+          try fragment(0, (index, damaged), index.packets.indices, head, origin: 0)
+        }
+      }
+    }
+  }
 }

@@ -87,7 +87,7 @@ struct WatchedFilm: Sendable {
   /// Whether a part follows those that there are.
   func isNext(_ sound: Sound) -> Bool {
     guard let last = sounds.last?.index.packets.last else { return sounds.isEmpty }
-    return sound.index.packets.first?.pts == last.pts + last.duration
+    return sound.index.packets.first?.pts == last.pts &+ last.duration
   }
 
   /// Whether no part is missing up to the film's end.
@@ -185,7 +185,8 @@ extension WatchedFilm.Sound {
   /// presented.
   fileprivate func time(of packet: Int) throws(TimeError) -> MediaTime {
     let packets = index.packets
-    let last = packets.last.map { $0.pts + max(0, $0.duration) } ?? 0
+    // A worker's piece may state any times.
+    let last = packets.last.map { $0.pts &+ max(0, $0.duration) } ?? 0
     let ticks = max(0, packet < packets.count ? packets[packet].pts : last)
     return try index.header.timebase * Rational(Int128(ticks))
   }

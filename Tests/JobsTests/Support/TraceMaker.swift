@@ -9,6 +9,8 @@ struct TraceMaker {
   private var usages: SeededRandom
   private var accesses: SeededRandom
   private var steering: SeededRandom
+  /// Which jobs have several audio tasks.
+  private var dividing: SeededRandom
   private var standing: SeededRandom
   private var pooling: SeededRandom
   private var urging: SeededRandom
@@ -23,6 +25,7 @@ struct TraceMaker {
     usages = SeededRandom(seed: ~seed)
     accesses = SeededRandom(seed: seed &* 3)
     steering = SeededRandom(seed: seed &* 5)
+    dividing = SeededRandom(seed: seed &* 7)
     standing = SeededRandom(seed: seed &* 7)
     pooling = SeededRandom(seed: seed &* 11)
     urging = SeededRandom(seed: seed &* 13)
@@ -256,7 +259,10 @@ struct TraceMaker {
       return .measure(job, build: random.chance(80) ? "b1" : "b2", tasks: measures)
     }
     var tasks = (0..<Int.random(in: 1...7, using: &random)).map { task(.video, $0) }
-    if random.chance(60) { tasks += (0..<Int.random(in: 1...3, using: &random)).map { task(.audio, $0) } }
+    if random.chance(60) {
+      tasks.append(task(.audio, 0))
+      if dividing.chance(10) { tasks += (1...2).map { .sample(.audio, $0, cost: Double($0)) } }
+    }
     var stitch = NewTask.sample(.stitch)
     if random.chance(5) { stitch.cached = content(0xABC) }
     if !random.chance(5) { tasks.append(stitch) }
