@@ -45,7 +45,7 @@ struct TraceTests {
   /// step. A failure names the seed and the step. There are as many traces as it takes to see every label, and of jobs
   /// that have ended and rest the tasks are read after every 25th step: otherwise most of the time would be spent on
   /// them. With `SHEAF_TRACE_SEEDS`, as in `make chaos`, there are that many seeds for each of the two policies, and
-  /// everything is read after every step.
+  /// everything is read after every step, and jobs have several audio tasks.
   @Test func `both stores agree after every step`() async throws {
     let patient = LeasePolicy(keptReleases: 2, maximumKills: 4, comparedShare: 0.3, firstCompared: 1)
     // With this policy almost every video task is slow, and leases hang before they run out.
@@ -86,7 +86,7 @@ struct TraceTests {
       let observer = Observer(try database.connect())
       try observer.listen()
       let subject = Farm(store: postgres) { try observer.advance(by: $0) }
-      var maker = TraceMaker(seed: seed)
+      var maker = TraceMaker(seed: seed, dividesSound: readsAll)
       var (inMemory, inPostgres) = (JournalPosition?.none, JournalPosition?.none)
       var state = try await Visible(of: memory, since: &inMemory)
       var other: Visible?

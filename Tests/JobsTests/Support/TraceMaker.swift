@@ -9,23 +9,23 @@ struct TraceMaker {
   private var usages: SeededRandom
   private var accesses: SeededRandom
   private var steering: SeededRandom
-  /// Which jobs have several audio tasks.
-  private var dividing: SeededRandom
   private var standing: SeededRandom
   private var pooling: SeededRandom
   private var urging: SeededRandom
+  /// Whether jobs may have several audio tasks.
+  private let dividesSound: Bool
   private var submitted = 0
   private var leases: [Lease] = []
   private let workers: [(id: WorkerID, build: String)] = [
     (.anna, "b1"), (.bert, "b1"), (.carl, "b1"), (WorkerID("dora"), "b2"),
   ]
 
-  init(seed: UInt64) {
+  init(seed: UInt64, dividesSound: Bool = false) {
+    self.dividesSound = dividesSound
     random = SeededRandom(seed: seed)
     usages = SeededRandom(seed: ~seed)
     accesses = SeededRandom(seed: seed &* 3)
     steering = SeededRandom(seed: seed &* 5)
-    dividing = SeededRandom(seed: seed &* 7)
     standing = SeededRandom(seed: seed &* 7)
     pooling = SeededRandom(seed: seed &* 11)
     urging = SeededRandom(seed: seed &* 13)
@@ -261,7 +261,7 @@ struct TraceMaker {
     var tasks = (0..<Int.random(in: 1...7, using: &random)).map { task(.video, $0) }
     if random.chance(60) {
       tasks.append(task(.audio, 0))
-      if dividing.chance(10) { tasks += (1...2).map { .sample(.audio, $0, cost: Double($0)) } }
+      if dividesSound { tasks += (0..<Int.random(in: 0...2, using: &random)).map { task(.audio, $0 + 1) } }
     }
     var stitch = NewTask.sample(.stitch)
     if random.chance(5) { stitch.cached = content(0xABC) }
