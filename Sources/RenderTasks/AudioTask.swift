@@ -18,6 +18,9 @@ package struct AudioTask: Sendable, Hashable, Codable {
   /// The number of samples of each channel, added up over all mixes.
   package var sampleCount: Int64 { mixes.reduce(0) { $0 + $1.sampleCount } }
 
+  /// Whether it makes a part of the sound.
+  package var isPart: Bool { mixes.contains { $0.part != nil } }
+
   /// The settings of the pieces, in the order of their numbers.
   package var encoders: [AudioSettings] { mixes.flatMap(\.encoders) }
 }

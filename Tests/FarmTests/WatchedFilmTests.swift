@@ -111,6 +111,55 @@ import Testing
     #expect(abs(ends[0] - ends[1]) < 0.05, "\(ends)")
   }
 
+  @Test func `the sound of a long film is played part by part, and in the end it is the film's`() async throws {
+    let farm = try await Farm(workers: 1, slots: 1)
+    defer { farm.stop() }
+    let files = try Workspace()
+    defer { files.remove() }
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x36:r=5:d=310", "-f", "lavfi", "-i",
+      "anoisesrc=r=48000:d=310:a=0.3:seed=3", "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-c:a",
+      "pcm_s16le", files.path("source.mkv"))
+    _ = try files.write(
+      #"""
+      { "sheaf": 1, "assets": { "a": "source.mkv" }, "tracks": [ { "sound": true, "clips": [ { "asset": "a" } ] } ],
+        "export": { "to": "film.mp4", "video": { "preset": "ultrafast" }, "audio": { "sampleRate": 48000 } } }
+      """#, to: "edit.json")
+    let script =
+      Self.submission.replacing("source.mp4", with: "source.mkv").replacing(#""2""#, with: #""17""#) + #"""
+        number=0
+        until [ "$(farm "$api/jobs/$job" | jq -r .state)" = done ]; do
+          number=$((number + 1))
+          farm "$watch/audio.m3u8" > "part-$number.m3u8" 2> /dev/null || rm "part-$number.m3u8"
+          sleep 0.02
+        done
+        farm "$watch/film.m3u8" > film.m3u8
+        farm "$watch/video.m3u8" > video.m3u8
+        farm "$watch/audio.m3u8" > audio.m3u8
+        for file in video-init.mp4 audio-init.mp4 $(grep -h m4s video.m3u8 audio.m3u8); do
+          farm -o "$file" "$watch/$file"
+        done
+        farm -OJ "$api/jobs/$job/film"
+        """#
+    let result = try await farm.shell(script, in: files.url.path)
+    let logs = try farm.logs()
+    try #require(result.status == 0, "\(result.output) \(result.errors)\n\(logs)")
+    let whole = try String(contentsOfFile: files.path("audio.m3u8"), encoding: .utf8)
+    // What was listed stays, and the sound was there before all of it was mixed.
+    let parts = try files.contents().filter { $0.hasPrefix("part-") }.map {
+      try String(contentsOfFile: files.path($0), encoding: .utf8)
+    }
+    #expect(parts.allSatisfy { whole.hasPrefix($0) })
+    #expect(parts.contains { $0.contains("audio-0.m4s") && !$0.contains("audio-17.m4s") })
+    #expect(whole.hasSuffix("#EXT-X-ENDLIST\n") && whole.contains("audio-18.m4s") && !whole.contains("audio-19.m4s"))
+    func packets(_ path: String) async throws -> String {
+      try await Command.output("ffmpeg", "-v", "error", "-i", path, "-map", "0:a", "-c", "copy", "-f", "md5", "-")
+    }
+    #expect(try await packets(files.path("film.m3u8")) == packets(files.path("film.mp4")))
+    let video = try await FrameHashes.video(files.path("film.mp4")).frames.count
+    #expect(video == 1550)
+  }
+
   @Test func `what cannot be watched is refused with its reason`() async throws {
     let farm = try await Farm(workers: 1, slots: 1)
     defer { farm.stop() }

@@ -40,11 +40,13 @@ struct TaskMaker {
   func audio(_ plan: RenderPlan) throws -> [NewTask] {
     let tasks = plan.audioTasks
     let longest = plan.segments.map(\.cost).max() ?? 0
+    let partCount = tasks.filter(\.isPart).count
     return try tasks.enumerated().map { number, audio in
       let whole = labels.audio(of: audio.digests)
-      let isPart = audio.mixes.contains { $0.part != nil }
+      let isPart = audio.isPart
       return try task(
-        .audio, .audio(audio), label: isPart ? "part \(number + 1) of \(tasks.count), \(whole)" : whole,
+        // Parts are first.
+        .audio, .audio(audio), label: isPart ? "part \(number + 1) of \(partCount), \(whole)" : whole,
         digests: audio.digests, cost: isPart ? Self.cost(of: audio) : max(longest + 1, Self.cost(of: audio)),
         work: Int(audio.sampleCount))
     }

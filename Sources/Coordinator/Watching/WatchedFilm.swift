@@ -141,9 +141,7 @@ struct WatchedFilm: Sendable {
       var listed: [EventPlaylist.Segment] = []
       // It goes no further than the pictures, so that both end together.
       for (number, stretches) in found.prefix(segments.count).enumerated() {
-        guard let (first, last) = stretches.first.flatMap({ first in stretches.last.map { (first, $0) } }) else {
-          continue
-        }
+        guard let first = stretches.first, let last = stretches.last else { continue }
         listed.append(
           EventPlaylist.Segment(
             uri: stream.segment(number), start: try sounds[first.part].time(of: first.packets.lowerBound),

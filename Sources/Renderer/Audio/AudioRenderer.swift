@@ -102,7 +102,12 @@ package enum AudioRenderer {
       let end = part.origin.addingReportingOverflow(mix.sampleCount)
       guard part.origin >= 0, !end.overflow, !part.samples.isEmpty, part.samples.lowerBound >= part.origin,
         part.samples.upperBound <= end.partialValue, mix.loudness == nil
-      else { throw RenderError(.task, "the part \(part.samples) of a mix of the samples from \(part.origin) on") }
+      else {
+        throw RenderError(
+          .task,
+          "the part \(part.samples) of the sound has to be within its mix, of \(mix.sampleCount) samples from "
+            + "\(part.origin) on, which has no target of loudness")
+      }
     }
     guard !mix.encoders.isEmpty else { throw RenderError(.task, "a mix that is encoded for no output") }
     for encoder in mix.encoders where !mix.isMix(of: encoder) {
