@@ -9,7 +9,7 @@ RELEASE_BUILD := swift build -c release -debug-info-format none
 SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
 C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 
-.PHONY: setup build release release-local demo reference docs gallery test page-test deploy-check quick lint format bench chaos exactness clean
+.PHONY: setup build release release-local demo reference docs gallery test thorough page-test deploy-check quick lint format bench chaos exactness clean
 
 setup: ## install the system packages that are missing
 	@scripts/install-packages build test
@@ -45,7 +45,7 @@ gallery: release-local ## render the pictures of docs/gallery.md again
 	@scripts/install-packages test
 	scripts/gallery
 
-test: setup ## every test, with a throwaway PostgreSQL; T=Segmenter: those of one room
+test: setup ## every test, with each kind of thing once, and a throwaway PostgreSQL; T=Segmenter: those of one room
 	@scripts/http-tools # what tests of the HTTP API, of the page and of the schema need, from PyPI
 	swift build --product sheaf
 	swift build --product sheaf-worker
@@ -53,6 +53,9 @@ test: setup ## every test, with a throwaway PostgreSQL; T=Segmenter: those of on
 	# Not --build-tests, which would also compile every tool of every dependency.
 	SHEAF_TEST_ROOMS=$(T) swift build --product sheafPackageTests
 	scripts/test $(T)
+
+thorough: ## make test with every case at its whole length, as CI does; T=Segmenter: those of one room
+	SHEAF_THOROUGH=1 $(MAKE) test
 
 page-test: setup ## the page in Chromium, on a farm of its own
 	@scripts/http-tools

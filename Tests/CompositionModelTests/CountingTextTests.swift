@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 @testable import CompositionModel
@@ -28,10 +29,11 @@ import Testing
     return codes
   }
 
-  @Test(arguments: [
-    (Rational(25), 25, 0), (Rational(24000, over: 1001), 24, 0), (Rational(30000, over: 1001), 30, 0),
-    (Rational(30000, over: 1001), 30, 2), (Rational(60000, over: 1001), 60, 4),
-  ])
+  @Test(
+    arguments: [
+      (Rational(25), 25, 0), (Rational(24000, over: 1001), 24, 0), (Rational(30000, over: 1001), 30, 0),
+      (Rational(30000, over: 1001), 30, 2), (Rational(60000, over: 1001), 60, 4),
+    ].spread(3))
   func `timecode counts every frame, and leaves out numbers where it is drop-frame`(
     _ rate: Rational, _ frames: Int, _ dropped: Int
   ) throws {

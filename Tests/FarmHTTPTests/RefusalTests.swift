@@ -97,8 +97,10 @@ import Testing
       ]
       try await withThrowingTaskGroup(of: Void.self) { group in
         var asked = 0
-        for asker in askers {
-          for operation in operations where !operation.isOpen {
+        for (row, asker) in askers.enumerated() {
+          // In the short form each asks for a third of them.
+          for (column, operation) in operations.enumerated()
+          where !operation.isOpen && (row + column).isMultiple(of: TestExtent.of(3, whole: 1)) {
             guard let status = asker.status(operation) else { continue }
             asked += 1
             if asked > 24 { try await group.next() }

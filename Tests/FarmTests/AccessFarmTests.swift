@@ -29,8 +29,7 @@ import Testing
     ).run()
     let logs = try farm.logs()
     try #require(submitted.status == 0, "\(submitted.errors)\n\(logs)")
-    let rendered = try await Command.sheaf("render", edit, "-o", files.path("own.mkv"), "--store", files.path("store"))
-      .run()
+    let rendered = try await TestFilm.render(edit, files.path("own.mkv"))
     try #require(rendered.status == 0, "\(rendered.errors)")
     #expect(
       try Data(contentsOf: URL(fileURLWithPath: files.path("film.mkv")))

@@ -50,21 +50,27 @@ struct AnimatedImageTests {
     return 10 * log10(255 * 255 * Double(a.count) / Double(max(1, squares)))
   }
 
-  @Test(arguments: [
-    ("gif", #"{ "dither": "ordered" }"#), ("apng", "{}"), ("webp", "{}"), ("webp", #"{ "quality": 100 }"#),
-  ])
+  private static let formats: [(String, String)] = TestExtent.of(
+    [("gif", ordered), ("apng", "{}"), ("webp", "{}")],
+    whole: [("gif", ordered), ("apng", "{}"), ("webp", "{}"), ("webp", #"{ "quality": 100 }"#)])
+  private static let ordered = #"{ "dither": "ordered" }"#
+
+  @Test(arguments: formats)
   func `the bytes do not depend on segments and workers`(_ container: String, _ video: String) async throws {
     let files = try Workspace()
     defer { files.remove() }
     try await Self.source(files.path("source.mkv"))
     let edit = try files.write(Self.document(video), to: "edit.json")
-    let films = ["one", "two", "three"].map { files.path("\($0).\(container)") }
+    var films = ["one", "two"].map { files.path("\($0).\(container)") }
     try await render(edit, films[0], segment: "10")
-    try await render(edit, films[1], segment: "0.5")
-    let three = try await Command.sheaf(
-      "render", edit, "-o", films[2], "--store", files.path("store"), "--segment-duration", "0.28", "--workers", "3"
-    ).run()
-    try #require(three.status == 0, "\(three.errors)")
+    try await render(edit, films[1], segment: TestExtent.of("0.28", whole: "0.5"))
+    if TestExtent.isWhole {
+      films.append(files.path("three.\(container)"))
+      let three = try await Command.sheaf(
+        "render", edit, "-o", films[2], "--store", files.path("store"), "--segment-duration", "0.28", "--workers", "3"
+      ).run()
+      try #require(three.status == 0, "\(three.errors)")
+    }
     for film in films.dropFirst() { #expect(FileManager.default.contentsEqual(atPath: films[0], andPath: film)) }
   }
 
@@ -86,7 +92,7 @@ struct AnimatedImageTests {
     #expect(times.count == Self.frames && zip(times, times.dropFirst()).allSatisfy { abs($1 - $0 - 0.04) < 1e-9 })
   }
 
-  @Test(arguments: ["diffused", "ordered", "none"])
+  @Test(arguments: ["diffused", "ordered", "none"].spread(2))
   func `the pictures of a GIF are near those of the lossless film`(_ dither: String) async throws {
     let files = try Workspace()
     defer { files.remove() }

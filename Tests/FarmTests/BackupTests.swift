@@ -33,7 +33,7 @@ struct BackupTests {
     let restored = try await Farm(workers: 1, slots: 1, recorded: files.url, worker: PatientFilm.worker)
     defer { restored.stop() }
     #expect(try await restored.status(of: job, as: Farm.Job.self).tasks.count { $0.state == "done" } > 0)
-    try await restored.waitUntil(job: job) { $0.state == "done" }
+    try await restored.waitUntil(job: job, every: .milliseconds(500)) { $0.state == "done" }
     let again = try await restored.sheaf("fetch", job, "-o", files.path("again.mp4")).run()
     try #require(again.status == 0, "\(again.errors)")
     #expect(FileManager.default.contentsEqual(atPath: files.path("film.mp4"), andPath: files.path("again.mp4")))
@@ -42,7 +42,7 @@ struct BackupTests {
   /// Waits until more segments than `count` are done. Returns how many.
   private func segments(of job: String, moreThan count: Int, in farm: Farm) async throws -> Int {
     var done = 0
-    try await farm.waitUntil(job: job) {
+    try await farm.waitUntil(job: job, every: .milliseconds(200)) {
       done = $0.tasks.count { $0.kind == "video" && $0.state == "done" }
       return done > count
     }

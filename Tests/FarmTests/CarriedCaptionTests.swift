@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// Captions that are a track of the output, as `ffprobe` reads them.
@@ -34,10 +35,11 @@ import Testing
     let joined = [
       "1.500 1.000 first", "2.500 0.500 first second", "3.000 0.700 second", "6.000 0.480 beyond the end",
     ]
-    for (container, video, codec, expected) in [
+    let kinds = [
       ("mkv", "h264", "subrip", separate), ("webm", "vp9", "webvtt", separate), ("mp4", "h264", "mov_text", joined),
       ("mov", "h264", "mov_text", joined),
-    ] {
+    ]
+    for (container, video, codec, expected) in kinds.spread(3) {
       let edit = try files.write(
         """
         { "sheaf": 1, "assets": { "a": "sea.mkv", "c": "talk.srt" },

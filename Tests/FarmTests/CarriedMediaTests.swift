@@ -113,7 +113,7 @@ struct CarriedMediaTests {
     return String(decoding: list, as: UTF8.self).split(separator: "\n")
   }
 
-  @Test(arguments: [("film.mov", "mov_text"), ("film.mp4", "mov_text"), ("film.mkv", "subrip")])
+  @Test(arguments: [("film.mov", "mov_text"), ("film.mp4", "mov_text"), ("film.mkv", "subrip")].spread(2))
   func `a copy of a whole film has all that the film has`(name: String, captions: String) async throws {
     defer { files.remove() }
     let source = try source(name, captions: captions)

@@ -42,7 +42,7 @@ struct CompatibilityTests {
     #expect(film.map(\.hash) == source[10..<50].map(\.hash))
 
     // No worker of its build comes back, so it is planned again, which takes half a minute.
-    try await farm.waitUntil(job: half.job) { $0.state == "done" }
+    try await farm.waitUntil(job: half.job, every: .milliseconds(500)) { $0.state == "done" }
     let (second, local) = (files.path("second.mkv"), files.path("local.mkv"))
     #expect(try await farm.sheaf("fetch", half.job, "-o", second).run().status == 0)
     let document = recorded.appending(path: "half.json").path

@@ -72,7 +72,7 @@ struct DamagedMediaTests {
     defer { files.remove() }
     let edit = try await Self.edit(in: files)
     // Once rendered, and once more with every piece in the cache.
-    for _ in 0..<2 {
+    for isCached in [false, true] {
       let film = files.path("film.mkv")
       let render = try await Command.sheaf(
         "render", edit, "-o", film, "--store", files.path("store"), "--strict-media"
@@ -80,6 +80,7 @@ struct DamagedMediaTests {
       #expect(render.status == 65)
       #expect(render.errors.contains("damaged") && render.errors.contains("/assets/a"), "\(render.errors)")
       #expect(!FileManager.default.fileExists(atPath: film))
+      if isCached { break }
       _ = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
       try FileManager.default.removeItem(atPath: film)
     }

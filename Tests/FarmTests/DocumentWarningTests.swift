@@ -30,7 +30,7 @@ struct DocumentWarningTests {
     let edit = try await Self.edit(in: files)
     let film = files.path("film.mp4")
     let warning = "/assets/old: nothing uses 'old'"
-    for command in ["render", "check", "plan"] {
+    for command in ["render", "check", "plan"].spread(2) {
       let strict = try await Command.sheaf(
         command, edit, "--store", files.path("store"), "--strict", environment: ["SHEAF_OUTPUT": film]
       ).run()

@@ -194,8 +194,10 @@ final class Farm: @unchecked Sendable {
     ).run(seconds: seconds)
   }
 
-  func waitUntil(job: String, _ holds: (Job) async throws -> Bool) async throws {
-    try await eventually("job \(job)") {
+  func waitUntil(
+    job: String, every interval: Duration = .milliseconds(50), _ holds: (Job) async throws -> Bool
+  ) async throws {
+    try await eventually("job \(job)", every: interval) {
       let found = try await self.status(of: job, as: Job.self)
       if found.state == "failed" { throw Command.Failure(description: "job \(job) failed: \(found)") }
       return try await holds(found)
@@ -241,9 +243,12 @@ final class Farm: @unchecked Sendable {
   }
 
   /// Waits until the farm is in some state. If it never is, the error has the logs.
-  func eventually(_ what: String, seconds: Double = 300, _ holds: () async throws -> Bool) async throws {
+  func eventually(
+    _ what: String, seconds: Double = 300, every interval: Duration = .milliseconds(50),
+    _ holds: () async throws -> Bool
+  ) async throws {
     do {
-      try await FarmTests.eventually(what, seconds: seconds, holds)
+      try await FarmTests.eventually(what, seconds: seconds, every: interval, holds)
     } catch {
       throw Command.Failure(description: "\(error)\n\(try logs())")
     }
@@ -306,12 +311,14 @@ final class Farm: @unchecked Sendable {
   }
 }
 
-/// Looks every 50 ms whether something holds. Throws if it does not within the time.
-func eventually(_ what: String, seconds: Double = 300, _ holds: () async throws -> Bool) async throws {
+/// Looks again and again whether something holds. Throws if it does not within the time.
+func eventually(
+  _ what: String, seconds: Double = 300, every interval: Duration = .milliseconds(50), _ holds: () async throws -> Bool
+) async throws {
   let limit = Date(timeIntervalSinceNow: seconds)
   while true {
     if try await holds() { return }
     if Date() > limit { throw Command.Failure(description: "waited \(seconds) s for \(what)") }
-    try await Task.sleep(for: .milliseconds(50))
+    try await Task.sleep(for: interval)
   }
 }

@@ -23,7 +23,8 @@ struct FilmArtworkTests {
     ])
   }
 
-  private func render(_ export: String, _ workers: Int = 1) async throws -> String {
+  /// - Parameter workers: Nil: those of other tests.
+  private func render(_ export: String, _ workers: Int? = nil) async throws -> String {
     let output = files.path("out-\(UUID().uuidString)")
     let edit = try files.write(
       """
@@ -32,10 +33,15 @@ struct FilmArtworkTests {
         "tracks": [ { "type": "video", "sound": true, "clips": [ { "asset": "film" } ] } ],
         "export": { "to": "\(output)\(export) } }
       """, to: "edit.json")
-    let result = try await Command.sheaf(
-      "render", edit, "--store", files.path("store-\(workers)"), "--workers", "\(workers)", "--segment-duration", "1"
-    ).run()
-    try #require(result.status == 0, "\(result.errors)")
+    if let workers {
+      let result = try await Command.sheaf(
+        "render", edit, "--store", files.path("store-\(workers)"), "--workers", "\(workers)", "--segment-duration", "1"
+      ).run()
+      try #require(result.status == 0, "\(result.errors)")
+    } else {
+      let film = try await TestFilm.render(edit, segmentDuration: "1")
+      try #require(film.status == 0, "\(film.errors)")
+    }
     return output + export.prefix { $0 != "\"" }
   }
 
@@ -50,7 +56,7 @@ struct FilmArtworkTests {
   @Test func `a film has the artwork of its document, or that of the song whose metadata it carries`() async throws {
     defer { files.remove() }
     let cover = try Data(contentsOf: URL(filePath: files.path("cover.jpg")))
-    let named = try await render(#".mp4", "artwork": "cover""#)
+    let named = try await render(#".mp4", "artwork": "cover""#, 1)
     #expect(try picture(named) == cover)
     let again = try await render(#".mp4", "artwork": "cover""#, 3)
     #expect(FileManager.default.contentsEqual(atPath: named, andPath: again))

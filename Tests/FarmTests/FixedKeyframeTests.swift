@@ -43,7 +43,11 @@ struct FixedKeyframeTests {
     return found
   }
 
-  @Test(arguments: [("\"3/4\"", 0.75, "1"), ("\"3/4\"", 0.75, "5/2"), ("20", 20 * 1001 / 30000.0, "1")])
+  private static let intervals: [(String, Double, String)] = TestExtent.of(
+    [("\"3/4\"", 0.75, "5/2"), ("20", 20 * 1001 / 30000.0, "1")],
+    whole: [("\"3/4\"", 0.75, "1"), ("\"3/4\"", 0.75, "5/2"), ("20", 20 * 1001 / 30000.0, "1")])
+
+  @Test(arguments: intervals)
   func `all renditions have their keyframes at the multiples of the interval`(
     interval: String, seconds: Double, segments: String
   ) async throws {

@@ -68,7 +68,7 @@ struct FontTests {
     defer { farm.stop() }
     let builds = try await farm.query("SELECT count(DISTINCT build) FROM sheaf.worker")
     #expect(builds == ["1"])
-    for attempt in 0..<3 {
+    for attempt in 0..<TestExtent.of(1, whole: 3) {
       let film = files.path("both-\(attempt).mkv")
       let submit = try await farm.sheaf("submit", edit, "--wait", "-o", film, "--segment-duration", "2").run()
       try #require(submit.status == 0, "\(submit.errors)")
@@ -130,9 +130,12 @@ struct FontTests {
           "captions": [ { "asset": "words" } ],
           "videoComposition": { "renderSize": [320, 180], "frameDuration": "1/10" }, "export": { "to": "film.mkv" } }
         """, to: "edit.json")
-      let check = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
-      let isThere = name != "without.ass" && name != "damaged.ass"
-      #expect(check.status == 0 && check.errors.contains("'Maroubra Bay One' is not installed") == !isThere, "\(name)")
+      if TestExtent.isWhole || name == "without.ass" || name == "within.ass" {
+        let check = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
+        let isThere = name != "without.ass" && name != "damaged.ass"
+        #expect(
+          check.status == 0 && check.errors.contains("'Maroubra Bay One' is not installed") == !isThere, "\(name)")
+      }
       let image = files.path("picture.png")
       let made = try await Command.sheaf("image", edit, "--at", "1", "-o", image, "--store", files.path("store")).run()
       try #require(made.status == 0, "\(made.errors)")

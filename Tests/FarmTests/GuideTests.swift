@@ -121,7 +121,14 @@ struct GuideTests {
   /// The media of all recipes.
   private static let media = Result { try RecipeMedia() }
 
-  @Test(arguments: recipes.keys.sorted()) func `a recipe of the cookbook`(name: String) async throws {
+  /// Where films are rendered, all.
+  private static let tested: [String] =
+    isWhole
+    ? recipes.keys.sorted()
+    : TestExtent.of(
+      ["audiogram", "hdr", "ladder", "rows", "sound", "sprite"], whole: recipes.keys.sorted())
+
+  @Test(arguments: tested) func `a recipe of the cookbook`(name: String) async throws {
     let page = try PublishedPage("docs/cookbook/\(name).md")
     let folder = try Workspace()
     defer { folder.remove() }

@@ -45,9 +45,7 @@ import Testing
     let result = try await farm.shell(script, in: files.url.path)
     let logs = try farm.logs()
     try #require(result.status == 0, "\(result.output) \(result.errors)\n\(logs)")
-    let rendered = try await Command.sheaf(
-      "render", edit, "-o", files.path("rendered.mp4"), "--segment-duration", "1", "--store", files.path("store")
-    ).run()
+    let rendered = try await TestFilm.render(edit, files.path("rendered.mp4"), segmentDuration: "1")
     try #require(rendered.status == 0, "\(rendered.errors)")
     let film = try Data(contentsOf: URL(fileURLWithPath: files.path("film.mp4")))
     #expect(film == (try Data(contentsOf: URL(fileURLWithPath: files.path("rendered.mp4")))))
@@ -168,7 +166,7 @@ import Testing
     let schemathesis = try Self.tool("schemathesis")
     let configuration = Place.repository.appendingPathComponent("Tests/FarmHTTPTests/schemathesis.toml").path
     let description = Place.repository.appendingPathComponent("docs/openapi.yaml").path
-    let examples = ProcessInfo.processInfo.environment["SHEAF_API_EXAMPLES"] ?? "3"
+    let examples = ProcessInfo.processInfo.environment["SHEAF_API_EXAMPLES"] ?? TestExtent.of("1", whole: "3")
     let result = try await farm.shell(
       """
       '\(schemathesis)' --config-file '\(configuration)' run '\(description)' -u "http://$SHEAF_HTTP" \

@@ -134,11 +134,13 @@ struct ImageTests {
   }
 
   /// The numbers are those that libjpeg's `cjpeg -quality` writes, in zigzag order, but for the first.
-  @Test(arguments: [
+  private static let jpegTables: [(Int, [UInt8], [UInt8])] = [
     (50, [11, 12, 14, 12, 10, 16, 14], [18, 18, 24, 21, 24, 47, 26]),
     (75, [6, 6, 7, 6, 5, 8, 7], [9, 9, 12, 11, 12, 24, 13]),
     (90, [2, 2, 3, 2, 2, 3, 3], [4, 4, 5, 4, 5, 9, 5]), (100, [1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1]),
-  ])
+  ]
+
+  @Test(arguments: jpegTables.spread(2))
   func `the quality of JPEG is what other encoders mean by it`(quality: Int, luma: [UInt8], chroma: [UInt8])
     async throws
   {
@@ -218,7 +220,7 @@ struct ImageTests {
 
   /// The oracle is the definition of the chroma of JPEG, at the places of its samples in JFIF: the middle of their
   /// pixels. Decoders of JPEG take it to be there in every size, but libswscale does not.
-  @Test(arguments: [(255, 129), (256, 129), (255, 128), (256, 128)])
+  @Test(arguments: [(255, 129), (256, 129), (255, 128), (256, 128)].spread(2))
   func `the chroma of a JPEG is where its pixels are`(width: Int, height: Int) async throws {
     defer { files.remove() }
     let (picture, still) = (files.path("gradient.png"), files.path("still.jpg"))
@@ -374,7 +376,7 @@ struct ImageTests {
     #expect(report.pictures.map(\.isDamaged) == [false, true, true, false], "\(result.errors)")
   }
 
-  @Test(arguments: [
+  private static let wrongRequests: [([String], String, Int32, String)] = [
     (["--at", "x"], "x.png", 64, "is no time"), (["--at", "1,2"], "x.png", 64, "several pictures need several names"),
     (["--sheet", "0x3"], "x.png", 64, "is no contact sheet"), (["--every", "0"], "%d.png", 64, "must be above zero"),
     (["--at", "1", "--quality", "50"], "x.png", 64, "PNG has no quality"),
@@ -389,7 +391,9 @@ struct ImageTests {
     (["--at", "1", "--vtt"], "x.png", 64, "--vtt is for a contact sheet"),
     (["--sheet", "2x2", "--gap", "257"], "x.png", 64, "257"),
     (["--at", "1", "--size", "0x5"], "new/", 64, "is no size"), (["--at", "1"], "x.gif", 64, "selects no format"),
-  ])
+  ]
+
+  @Test(arguments: wrongRequests.spread(6))
   func `a wrong request is refused`(options: [String], name: String, status: Int32, message: String) async throws {
     defer { files.remove() }
     let film = files.path("film.mkv")

@@ -71,13 +71,14 @@ struct InvisibleFarmTests {
           with: #"{ "codec": "ffv1", "pixelFormat": "yuv420p" }"#
         )
         .replacingOccurrences(of: "first-film.mp4", with: "first-film.mkv"), to: "edit.json")
-    let films = try await Self.films(of: edit, in: files, cuts: [(1, "100"), (7, "11/7"), (40, "11/40")])
+    let films = try await Self.films(
+      of: edit, in: files,
+      cuts: TestExtent.of([(1, "100"), (7, "11/7")], whole: [(1, "100"), (7, "11/7"), (40, "11/40")]))
     for film in films {
       #expect(abs(film.segments - film.count) <= film.count / 7, "\(film.segments) segments for \(film.count)")
     }
     #expect(films[0].frames.count == 330)
-    #expect(films[1].frames == films[0].frames)
-    #expect(films[2].frames == films[0].frames)
+    for film in films.dropFirst() { #expect(film.frames == films[0].frames, "\(film.count) segments") }
   }
 
   /// By way of light from BT.601 and from HDR10, by the matrix alone, and where they are scaled, turned and moved.
@@ -116,14 +117,15 @@ struct InvisibleFarmTests {
     // The document asks for it.
     let check = try await Command.sheaf("check", edit, "--strict").run()
     #expect(check.status == 0, "\(check)")
-    let films = try await Self.films(of: edit, in: files, cuts: [(1, "100"), (7, "10/7"), (40, "6/25")])
+    let films = try await Self.films(
+      of: edit, in: files,
+      cuts: TestExtent.of([(1, "100"), (7, "10/7")], whole: [(1, "100"), (7, "10/7"), (40, "6/25")]))
     #expect(films[0].segments < 7)
     for film in films.dropFirst() {
       #expect(film.segments >= film.count * 3 / 4, "\(film.segments) segments for \(film.count)")
     }
     #expect(films[0].frames.count == 250)
-    #expect(films[1].frames == films[0].frames)
-    #expect(films[2].frames == films[0].frames)
+    for film in films.dropFirst() { #expect(film.frames == films[0].frames, "\(film.count) segments") }
   }
 
   @Test
@@ -131,7 +133,8 @@ struct InvisibleFarmTests {
     let files = try Workspace()
     defer { files.remove() }
     let edit = try files.write(await Self.smallFilm(), to: "edit.json")
-    for slots in ["1", "2", "4"] {
+    let numbers = TestExtent.of(["1", "4"], whole: ["1", "2", "4"])
+    for slots in numbers {
       let render = try await Command.sheaf(
         "render", edit, "-o", files.path("\(slots).mp4"), "--workers", slots, "--store", files.path("store-\(slots)")
       ).run()
@@ -159,7 +162,7 @@ struct InvisibleFarmTests {
 
     let expected = try Data(contentsOf: URL(fileURLWithPath: files.path("1.mp4")))
     #expect(expected.count > 50_000)
-    for name in ["2.mp4", "4.mp4", "farm.mp4", "killed.mp4"] {
+    for name in numbers.dropFirst().map({ "\($0).mp4" }) + ["farm.mp4", "killed.mp4"] {
       #expect(try Data(contentsOf: URL(fileURLWithPath: files.path(name))) == expected, "\(name)")
     }
   }

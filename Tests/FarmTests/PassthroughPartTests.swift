@@ -28,10 +28,6 @@ struct PassthroughPartTests {
       """, to: "edit.json")
   }
 
-  private func run(_ command: String, _ edit: String) async throws -> Command.Result {
-    try await Command.sheaf(command, edit, "--store", files.path("store")).run()
-  }
-
   private func frames(_ path: String) throws -> [Substring] {
     let list = try Tool.run(
       "ffmpeg", ["-v", "error", "-i", path, "-map", "0:v", "-vsync", "passthrough", "-f", "framemd5", "-"]
@@ -58,17 +54,18 @@ struct PassthroughPartTests {
   }
 
   /// A GOP of x264's own length, and open ones, at whose I pictures a decoder does not begin with the right pictures.
-  @Test(
-    arguments: [
-      ("long", ["-g", "250", "-keyint_min", "250"], ["7.2..7.24", "9.6..11.4", "0.04..9.92"]),
-      // Further than the pictures that are decoded to check what was written.
-      ("longest", ["-g", "1000", "-keyint_min", "1000"], ["26..26.2"]),
-      (
-        "open",
-        ["-bf", "3", "-x264-params", "open-gop=1:b-pyramid=normal:keyint=10:min-keyint=10:scenecut=0"],
-        ["0.4..0.44", "0.4..0.48", "0.8..0.84", "1.24..1.28", "0.36..0.44", "0.32..1", "1.2..6.4"]
-      ),
-    ], ["mp4", "mov"])
+  private static let sources: [(name: String, options: [String], parts: [String])] = [
+    ("long", ["-g", "250", "-keyint_min", "250"], ["7.2..7.24", "9.6..11.4", "0.04..9.92"].spread(1)),
+    // Further than the pictures that are decoded to check what was written.
+    ("longest", ["-g", "1000", "-keyint_min", "1000"], ["26..26.2"]),
+    (
+      "open",
+      ["-bf", "3", "-x264-params", "open-gop=1:b-pyramid=normal:keyint=10:min-keyint=10:scenecut=0"],
+      ["0.4..0.44", "0.4..0.48", "0.8..0.84", "1.24..1.28", "0.36..0.44", "0.32..1", "1.2..6.4"].spread(2)
+    ),
+  ]
+
+  @Test(arguments: sources, ["mp4", "mov"])
   func `a part begins with its own pictures however far the keyframe is`(
     source: (name: String, options: [String], parts: [String]), container: String
   ) async throws {
@@ -116,7 +113,7 @@ struct PassthroughPartTests {
     #expect(try frames(ranged) == Array(all[33..<50] + all[75..<128]))
   }
 
-  @Test(arguments: ["mp4", "mov", "mkv"])
+  @Test(arguments: ["mp4", "mov", "mkv"].spread(2))
   func `a copied film has chapters and captions at their times`(container: String) async throws {
     defer { files.remove() }
     let film = files.path("film.\(container)")
@@ -147,7 +144,7 @@ struct PassthroughPartTests {
     #expect(try frames(film) == Array(try frames(files.path("source.mp4"))[25..<125]))
   }
 
-  @Test(arguments: ["mp4", "mov", "mkv"])
+  @Test(arguments: ["mp4", "mov", "mkv"].spread(2))
   func `a part in which a file has no sound is copied without, also beside chapters`(container: String) async throws {
     defer { files.remove() }
     _ = try Tool.ffmpeg([
@@ -168,7 +165,7 @@ struct PassthroughPartTests {
   }
 
   /// The frames of MP3 refer to bytes of several frames before them.
-  @Test(arguments: [("64k", "mp4"), ("128k", "mp4"), ("128k", "mp3")])
+  @Test(arguments: [("64k", "mp4"), ("128k", "mp4"), ("128k", "mp3")].spread(2))
   func `MP3 that is cut anywhere has the samples of its file from the first on`(
     bitRate: String, container: String
   ) async throws {
@@ -195,20 +192,28 @@ struct PassthroughPartTests {
     #expect(zip(found[..<88_200], all[start...]).allSatisfy { abs($0 - $1) < 1e-3 })
   }
 
+  private static let cut = #", "use": "1.23..3.23""#
+  private static let sounds: [(String, String, String)] = TestExtent.of(
+    [("libmp3lame", "mp3", cut), ("aac", "m4a", cut), ("mp2", "mp2", "")],
+    whole: [
+      ("libmp3lame", "mp3", ""), ("libmp3lame", "mp3", cut), ("aac", "m4a", ""), ("aac", "m4a", cut),
+      ("mp2", "mp2", ""), ("mp2", "mp2", cut),
+    ])
+
   /// Matroska has no edit lists: of a packet that a decoder needs before the first one, all samples are discarded.
-  @Test(arguments: [("libmp3lame", "mp3"), ("aac", "m4a"), ("mp2", "mp2")], ["", #", "use": "1.23..3.23""#])
+  @Test(arguments: sounds)
   func `sound in Matroska begins with a packet of its file, of which all samples are right`(
-    kind: (codec: String, container: String), use: String
+    codec: String, container: String, use: String
   ) async throws {
     defer { files.remove() }
-    let source = files.path("noise.\(kind.container)")
+    let source = files.path("noise.\(container)")
     _ = try Tool.ffmpeg(
       [
-        "-f", "lavfi", "-i", "anoisesrc=d=6:a=0.1:r=44100:seed=3", "-c:a", kind.codec, "-b:a", "64k",
-      ] + (kind.codec == "aac" ? ["-aac_pns", "0"] : []) + [source])
+        "-f", "lavfi", "-i", "anoisesrc=d=6:a=0.1:r=44100:seed=3", "-c:a", codec, "-b:a", "64k",
+      ] + (codec == "aac" ? ["-aac_pns", "0"] : []) + [source])
     let document = try files.write(
       """
-      { "sheaf": 1, "assets": { "n": "noise.\(kind.container)" },
+      { "sheaf": 1, "assets": { "n": "noise.\(container)" },
         "tracks": [ { "type": "audio", "clips": [ { "asset": "n"\(use) } ] } ],
         "export": { "to": "film.mkv", "preset": "passthrough" } }
       """, to: "edit.json")
@@ -233,8 +238,8 @@ struct PassthroughPartTests {
 
   @Test func `what a part cannot have is reported with its place, in times of the film`() async throws {
     defer { files.remove() }
-    let cut = try await run(
-      "check", edit(#"{ "asset": "a", "use": "2..6" }"#, #""to": "film.mkv", "timeRange": "0.5..2.5""#))
+    let cut = try await TestFilm.render(
+      edit(#"{ "asset": "a", "use": "2..6" }"#, #""to": "film.mkv", "timeRange": "0.5..2.5""#))
     #expect(cut.status == 65)
     for end in ["starts at 1/2 s", "ends at 5/2 s"] {
       #expect(
@@ -242,21 +247,20 @@ struct PassthroughPartTests {
           "/export/timeRange: without encoding, pictures are cut at keyframes in mkv; the range \(end)"))
     }
     #expect(cut.errors.contains("the nearest are at 0 and 1 s") && cut.errors.contains("the nearest are at 2 and 3 s"))
-    let gap = try await run(
-      "check", edit(#"{ "asset": "a", "use": "0..2", "at": 1 }"#, #""to": "film.mp4", "timeRange": "0.5..2""#))
+    let gap = try await TestFilm.render(
+      edit(#"{ "asset": "a", "use": "0..2", "at": 1 }"#, #""to": "film.mp4", "timeRange": "0.5..2""#))
     #expect(gap.errors.contains("/tracks/0/clips/0: ") && gap.errors.contains("must start at 0.5 s"), "\(gap.errors)")
-    let end = try await run(
-      "check",
+    let end = try await TestFilm.render(
       edit(#"{ "asset": "a", "use": "0..2" }, { "asset": "a", "at": 4 }"#, #""to": "film.mp4", "timeRange": "1..3""#))
     #expect(end.errors.contains("/export/timeRange: ") && end.errors.contains("ends at 2 s"), "\(end.errors)")
-    let short = try await run(
-      "check", edit(#"{ "asset": "a" }"#, #""to": "film.mp4", "timeRange": "0.0000001..0.0000002""#))
+    let short = try await TestFilm.render(
+      edit(#"{ "asset": "a" }"#, #""to": "film.mp4", "timeRange": "0.0000001..0.0000002""#))
     #expect(short.errors.contains("/export/timeRange: nothing would be in the output"), "\(short.errors)")
-    let drawn = try await run(
-      "check", edit(#"{ "asset": "a" }"#, #""to": "film.mp4""#, #""captions": [ { "asset": "c" } ],"#))
+    let drawn = try await TestFilm.render(
+      edit(#"{ "asset": "a" }"#, #""to": "film.mp4""#, #""captions": [ { "asset": "c" } ],"#))
     #expect(
       drawn.errors.contains(#"/captions/0: the preset 'passthrough'"#) && drawn.errors.contains(#""as": "track""#))
-    let long = try await run("check", edit(#"{ "asset": "a" }"#, #""to": "film.mp4", "timeRange": "1..7""#))
+    let long = try await TestFilm.render(edit(#"{ "asset": "a" }"#, #""to": "film.mp4", "timeRange": "1..7""#))
     #expect(long.errors.contains("/export/timeRange: 1..7 ends after the film"), "\(long.errors)")
   }
 }

@@ -126,7 +126,7 @@ struct PassthroughTests {
     #expect(shown.count == 50 && Array(shown.prefix(3)) == [0, 0.03, 0.07], "\(shown)")
   }
 
-  @Test(arguments: ["mp4", "mov", "mkv"])
+  @Test(arguments: ["mp4", "mov", "mkv"].spread(2))
   func `metadata of any key are in the file`(container: String) async throws {
     defer { files.remove() }
     let source = try source()
@@ -169,7 +169,7 @@ struct PassthroughTests {
     return answer.compactMap { $0.last.flatMap { Int($0) } }.first.map { (360 - $0) % 360 } ?? -1
   }
 
-  @Test(arguments: ["mp4", "mov"], [0, 90, 180, 270])
+  @Test(arguments: ["mp4", "mov"], [0, 90, 180, 270].spread(2))
   func `pictures are turned as the edit says, whatever the source states`(container: String, degrees: Int) async throws
   {
     defer { files.remove() }
@@ -203,7 +203,7 @@ struct PassthroughTests {
     let edit = try document(
       #"{ "asset": "a", "use": "3.6..5" }, { "asset": "a", "use": "1..2.4" }"#, to: film,
       assets: "\"a\": \"\(source)\"")
-    let result = try await Command.sheaf("render", edit, "--store", files.path("store")).run()
+    let result = try await render(edit)
     try #require(result.status == 0, "\(result.errors)")
     let farm = try await Farm(workers: 3, slots: 1)
     defer { farm.stop() }
@@ -262,6 +262,7 @@ struct PassthroughTests {
     let head = try Data(contentsOf: URL(fileURLWithPath: film)).prefix(64)
     #expect(head.range(of: Data("moov".utf8)) != nil)
     // A second render gives the same bytes.
+    guard TestExtent.isWhole || container == "mp4" else { return }
     let first = try Data(contentsOf: URL(fileURLWithPath: film))
     let again = try await Command.sheaf("render", edit, "--store", files.path("other"), "--workers", "1").run()
     #expect(again.status == 0)
@@ -358,7 +359,8 @@ struct PassthroughTests {
     ("0..6", [0..<6]), ("2..4", [2..<4]), ("0..4", [0..<4]), ("3..6", [3..<6]), ("4..5, 1..3", [4..<5, 1..<3]),
   ]
 
-  @Test(arguments: flacCuts, [4096, 4608]) func `FLAC that is cut states its own samples, and has them from zero on`(
+  @Test(arguments: flacCuts.spread(3), [4096, 4608])
+  func `FLAC that is cut states its own samples, and has them from zero on`(
     cut: (String, [Range<Int>]), block: Int
   ) async throws {
     defer { files.remove() }
@@ -427,7 +429,7 @@ struct PassthroughTests {
     (0..<5, 0..<5, true), (1..<5, 2..<4, true), (0..<2, 2..<5, false),
   ]
 
-  @Test(arguments: ["flac", "mkv"], flacJoints) func `FLAC of two files is joined`(
+  @Test(arguments: ["flac", "mkv"], flacJoints.spread(2)) func `FLAC of two files is joined`(
     container: String, joint: (first: Range<Int>, second: Range<Int>, hasShortFrame: Bool)
   ) async throws {
     defer { files.remove() }
@@ -510,12 +512,14 @@ struct PassthroughTests {
     return times.map { $0 - times[0] }
   }
 
-  /// ffmpeg's own copy lacks the times that the file does not store.
-  @Test(arguments: [
+  private static let untimed: [(String, String, Int, String)] = [
     ("avi", "mpeg4", 2, "mkv"), ("avi", "mpeg4", 0, "mp4"), ("avi", "mpeg2video", 3, "mp4"),
     ("mpg", "mpeg2video", 2, "mkv"), ("vob", "mpeg2video", 3, "mp4"), ("mpg", "mpeg1video", 1, "mkv"),
     ("asf", "mpeg4", 1, "mp4"), ("m2v", "mpeg2video", 2, "mkv"),
-  ])
+  ]
+
+  /// ffmpeg's own copy lacks the times that the file does not store.
+  @Test(arguments: untimed.spread(4))
   func `pictures get the times that their types show`(
     container: String, codec: String, bFrames: Int, output: String
   ) async throws {
@@ -539,7 +543,7 @@ struct PassthroughTests {
   }
 
   /// The last reference picture has no packet after it, and the pictures have two durations.
-  @Test(arguments: ["mpg", "avi"], [45, 46, 47, 48])
+  @Test(arguments: ["mpg", "avi"], [45, 46, 47, 48].spread(2))
   func `pictures with soft pulldown are copied with their times to the last one`(
     container: String, count: Int
   ) async throws {
@@ -612,11 +616,12 @@ struct PassthroughTests {
   }
 
   /// Where samples before the start can be hidden, or every sample can be the first.
-  @Test(
-    arguments: [
-      ("pcm_s16le", "wav", "wav"), ("pcm_s16le", "wav", "mkv"), ("pcm_s16le", "wav", "mov"),
-      ("libopus", "ogg", "ogg"), ("libopus", "ogg", "mkv"), ("libopus", "ogg", "webm"), ("libmp3lame", "mp3", "mp3"),
-    ], ["", "1.007..3"])
+  private static let exactSounds: [(codec: String, source: String, container: String)] = [
+    ("pcm_s16le", "wav", "wav"), ("pcm_s16le", "wav", "mkv"), ("pcm_s16le", "wav", "mov"),
+    ("libopus", "ogg", "ogg"), ("libopus", "ogg", "mkv"), ("libopus", "ogg", "webm"), ("libmp3lame", "mp3", "mp3"),
+  ]
+
+  @Test(arguments: exactSounds.spread(4), ["", "1.007..3"])
   func `sound is cut at the sample where the container can state it`(
     kind: (codec: String, source: String, container: String), use: String
   ) async throws {
@@ -653,11 +658,13 @@ struct PassthroughTests {
     #expect(try frames(files.path("copy.mp4")) == frames(source))
   }
 
-  /// A reader of ffmpeg's copy does not get the pictures or samples back, or ffmpeg refuses to make one.
-  @Test(arguments: [
+  private static let unstated: [(String, String)] = [
     ("qtrle", "testsrc2=size=160x120:rate=25:duration=1"), ("apng", "testsrc2=size=160x120:rate=25:duration=1"),
     ("pcm_f32be", "sine=duration=1"),
-  ])
+  ]
+
+  /// A reader of ffmpeg's copy does not get the pictures or samples back, or ffmpeg refuses to make one.
+  @Test(arguments: unstated.spread(2))
   func `codecs whose storage Matroska does not state are refused before any work`(
     codec: String, graph: String
   ) async throws {
@@ -785,8 +792,7 @@ struct PassthroughTests {
       "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=2", "-c:v", "libx264", other,
     ])
     func problems(_ text: String) async throws -> String {
-      let edit = try files.write(text, to: "wrong.json")
-      let result = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
+      let result = try await render(try files.write(text, to: "wrong.json"))
       #expect(result.status == 65)
       return result.errors
     }

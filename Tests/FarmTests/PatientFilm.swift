@@ -6,8 +6,6 @@ import TestPrograms
 /// compositor of `TestWorker` waits, which the workers have to be.
 struct PatientFilm {
   static let worker = "TestWorker"
-  /// For `--worker-executable`.
-  static let executable = Place.products.appendingPathComponent(worker).path
 
   /// Frames a second.
   static let rate = 10

@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// Films for HTTP Live Streaming, as another reader of playlists and `ffmpeg` find them.
@@ -36,10 +37,10 @@ struct PlaylistFilmTests {
       "-g", "47", "-c:a", "aac", files.path("source.mp4"))
   }
 
-  private static func document(_ export: String, _ more: String = "") -> String {
+  private static func document(_ export: String, _ more: String = "", use: String = "0.7..13.4") -> String {
     """
     { "sheaf": 1, "assets": { "a": "source.mp4"\(more.isEmpty ? "" : #", "en": "en.srt""#) },
-      "tracks": [ { "sound": true, "clips": [ { "asset": "a", "use": "0.7..13.4" } ] }\(more) ],
+      "tracks": [ { "sound": true, "clips": [ { "asset": "a", "use": "\(use)" } ] }\(more) ],
       "export": \(export) }
     """
   }
@@ -157,7 +158,8 @@ struct PlaylistFilmTests {
             { "name": "hevc", "container": "mp4", "video": { "codec": "hevc", "preset": "ultrafast" } },
             { "name": "sound", "container": "m4a" } ] }
         """,
-        #", { "type": "subtitle", "language": "eng", "clips": [ { "asset": "en" } ] }"#), to: "edit.json")
+        #", { "type": "subtitle", "language": "eng", "clips": [ { "asset": "en" } ] }"#,
+        use: TestExtent.of("0.7..8.4", whole: "0.7..13.4")), to: "edit.json")
     let made = try await TestFilm.render(edit, files.path("local/film.m3u8"), segmentDuration: "3")
     try #require(made.status == 0, "\(made.errors)")
     let found = try await check(files.path("local/film.m3u8"))
@@ -198,7 +200,7 @@ struct PlaylistFilmTests {
     #expect(refused.status == 65 && refused.errors.contains("named after its playlist film.m3u8"), "\(refused.errors)")
   }
 
-  @Test(arguments: [
+  private static let refusals: [(String, String)] = [
     (#"{ "to": "film.m3u8", "video": { "codec": "prores422" } }"#, "/export/video/codec: prores422 cannot be stored"),
     (#"{ "to": "film.m3u8", "audio": { "codec": "pcm" } }"#, "/export/audio/codec: pcm cannot be stored"),
     (#"{ "to": "the film.m3u8" }"#, "/export/to: the playlist 'the film.m3u8' names its files"),
@@ -216,7 +218,9 @@ struct PlaylistFilmTests {
     ),
     (#"{ "to": "film.M3U8" }"#, "/export/to: the playlist 'film.M3U8' names its files"),
     (#"{ "to": "film.m3u8", "preset": "passthrough" }"#, "h264 cannot be copied into m3u8"),
-  ])
+  ]
+
+  @Test(arguments: refusals.spread(3))
   func `what a playlist cannot have is refused with its place`(export: String, problem: String) async throws {
     let files = try Workspace()
     defer { files.remove() }

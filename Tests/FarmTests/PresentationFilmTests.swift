@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// Films for MPEG-DASH, as another reader of presentation descriptions and a browser find them. `ffmpeg` plays
@@ -34,10 +35,10 @@ struct PresentationFilmTests {
       "-g", "47", "-c:a", "aac", files.path("source.mp4"))
   }
 
-  private static func document(_ export: String, _ more: String = "") -> String {
+  private static func document(_ export: String, _ more: String = "", use: String = "0.7..13.4") -> String {
     """
     { "sheaf": 1, "assets": { "a": "source.mp4"\(more.isEmpty ? "" : #", "en": "en.srt""#) },
-      "tracks": [ { "sound": true, "clips": [ { "asset": "a", "use": "0.7..13.4" } ] }\(more) ],
+      "tracks": [ { "sound": true, "clips": [ { "asset": "a", "use": "\(use)" } ] }\(more) ],
       "export": \(export) }
     """
   }
@@ -151,7 +152,8 @@ struct PresentationFilmTests {
               { "name": "54p", "container": "mp4", "height": 54, "audio": { "bitRate": 64000 } },
               { "name": "hevc", "container": "mp4", "video": { "codec": "hevc", "preset": "ultrafast" } } ] }
           """,
-          #", { "type": "subtitle", "language": "eng", "title": "English", "clips": [ { "asset": "en" } ] }"#),
+          #", { "type": "subtitle", "language": "eng", "title": "English", "clips": [ { "asset": "en" } ] }"#,
+          use: TestExtent.of("0.7..8.4", whole: "0.7..13.4")),
         to: "edit-\(name)\(manifests.count).json")
     }
     let both = try edit("film.mpd", #""manifests": ["mpd", "m3u8"], "#)
@@ -201,7 +203,7 @@ struct PresentationFilmTests {
     }
   }
 
-  @Test(arguments: [
+  private static let refusals: [(String, String)] = [
     (#"{ "to": "film.mpd", "manifests": [] }"#, "/export/manifests: at least one of m3u8, mpd is needed"),
     (#"{ "to": "film.mpd", "manifests": ["m3u8"] }"#, "/export/manifests: the film's name ends in .mpd"),
     (#"{ "to": "film.mp4", "manifests": ["mpd"] }"#, "/export/manifests: a film in mp4 has no manifest"),
@@ -214,7 +216,9 @@ struct PresentationFilmTests {
       "/export/outputs/0/container: mkv cannot be a rendition of the playlist film.mpd"
     ),
     (#"{ "to": "film.mpd", "metadata": { "artist": "A" } }"#, "mpd cannot store 'artist'; it has title, copyright"),
-  ])
+  ]
+
+  @Test(arguments: refusals.spread(3))
   func `what a description cannot have is refused with its place`(export: String, problem: String) async throws {
     let files = try Workspace()
     defer { files.remove() }
@@ -230,8 +234,9 @@ struct PresentationFilmTests {
     defer { files.remove() }
     try await Self.source(files)
     let edit = try files.write(
-      Self.document(#"{ "to": "film.mpd", "manifests": ["m3u8", "mpd"], "video": { "preset": "ultrafast" } }"#),
-      to: "edit.json")
+      Self.document(
+        #"{ "to": "film.mpd", "manifests": ["m3u8", "mpd"], "video": { "preset": "ultrafast" } }"#,
+        use: TestExtent.of("0.7..8.4", whole: "0.7..13.4")), to: "edit.json")
     let film = files.path("out/film.mpd")
     let made = try await TestFilm.render(edit, film)
     try #require(made.status == 0, "\(made.errors)")

@@ -24,7 +24,11 @@ import Testing
     return (0..<20).map { Array(luma[($0 * 240 * 80)..<(($0 + 1) * 240 * 80)]) }
   }
 
-  @Test(arguments: ["", #", "transform": { "rotate": 7 }"#, ##", "outline": { "width": 2, "color": "#ff0000" }"##])
+  private static let keys = [
+    "", #", "transform": { "rotate": 7 }"#, ##", "outline": { "width": 2, "color": "#ff0000" }"##,
+  ]
+
+  @Test(arguments: keys.spread(2))
   func `letters keep their places while more of them are seen`(keys: String) async throws {
     let files = try Workspace()
     defer { files.remove() }

@@ -77,13 +77,8 @@ import Testing
     let logs = try farm.logs()
     #expect(started == tasks, "\(logs)")
     for number in [0, 9] {
-      let rendered = try await Command(
-        executable: Place.products.appendingPathComponent("sheaf").path,
-        arguments: [
-          "render", files.path("\(number).json"), "--segment-duration", "1", "-o", files.path("own.mp4"), "--store",
-          files.path("store"), "--worker-executable", PatientFilm.executable,
-        ]
-      ).run()
+      let rendered = try await TestFilm.render(
+        files.path("\(number).json"), files.path("own.mp4"), segmentDuration: "1", worker: PatientFilm.worker)
       try #require(rendered.status == 0, "\(rendered.errors)")
       #expect(
         try Data(contentsOf: URL(fileURLWithPath: files.path("\(number).mp4")))

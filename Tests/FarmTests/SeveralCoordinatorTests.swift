@@ -28,13 +28,8 @@ import Testing
     let submitted = try await submitting.value
     let logs = try farm.logs()
     try #require(submitted.status == 0, "\(submitted.errors)\n\(logs)")
-    let rendered = try await Command(
-      executable: Place.products.appendingPathComponent("sheaf").path,
-      arguments: [
-        "render", edit, "-o", files.path("own.mp4"), "--segment-duration", "1", "--store", files.path("store"),
-        "--worker-executable", PatientFilm.executable,
-      ]
-    ).run()
+    let rendered = try await TestFilm.render(
+      edit, files.path("own.mp4"), segmentDuration: "1", worker: PatientFilm.worker)
     try #require(rendered.status == 0, "\(rendered.errors)")
     #expect(
       try Data(contentsOf: URL(fileURLWithPath: files.path("film.mp4")))

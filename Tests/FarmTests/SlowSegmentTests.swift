@@ -33,10 +33,8 @@ struct SlowSegmentTests {
     #expect(counted == [])
     let fetch = try await farm.sheaf("fetch", job, "-o", files.path("farm.mp4")).run()
     try #require(fetch.status == 0, "\(fetch.errors)")
-    let render = try await Command.sheaf(
-      "render", edit, "-o", files.path("one.mp4"), "--segment-duration", "1", "--store", files.path("store"),
-      "--worker-executable", PatientFilm.executable
-    ).run()
+    let render = try await TestFilm.render(
+      edit, files.path("one.mp4"), segmentDuration: "1", worker: PatientFilm.worker)
     try #require(render.status == 0, "\(render.errors)")
     let expected = try Data(contentsOf: URL(fileURLWithPath: files.path("one.mp4")))
     #expect(try await FrameHashes.video(files.path("one.mp4")).frames.count == 11 * PatientFilm.rate)

@@ -145,7 +145,7 @@ struct SmartRenderingTests {
     }
   }
 
-  @Test(arguments: ["mp4", "mov", "mkv"])
+  @Test(arguments: ["mp4", "mov", "mkv"].spread(2))
   func `the pictures around a title are copied, and those of it are encoded`(container: String) async throws {
     defer { files.remove() }
     let source = try source()
@@ -198,13 +198,15 @@ struct SmartRenderingTests {
   }
 
   /// Streams of encoders that use less or other than x264 does by itself.
-  @Test(arguments: [
+  private static let streams = [
     "-profile:v baseline -g 50", "-profile:v main -g 50 -bf 0", "-preset ultrafast -g 50",
     "-g 50 -bf 3 -x264-params cabac=0", "-g 50 -x264-params weightp=0:weightb=0:b-pyramid=0",
     "-g 50 -x264-params 8x8dct=0:ref=2:bframes=1", "-g 50 -x264-params constrained-intra=1:chroma-qp-offset=-6",
     "-g 50 -x264-params slices=3:ref=5:bframes=4",
     "-g 25 -x264-params aud=1:nal-hrd=vbr:vbv-maxrate=2000:vbv-bufsize=2000",
-  ])
+  ]
+
+  @Test(arguments: TestExtent.of([streams[0], streams[3], streams[7]], whole: streams))
   func `encoded pictures keep to what the parameter sets of a stream allow`(options: String) async throws {
     defer { files.remove() }
     let source = try source(seconds: 6, options.split(separator: " ").map(String.init))
@@ -334,7 +336,7 @@ struct SmartRenderingTests {
     }
   }
 
-  @Test(arguments: [
+  private static let refusals = [
     Refused("-g 50 -display_rotation 90", "its pictures are turned to be upright"),
     Refused("-g 50 -flags +ildct+ilme -x264opts tff=1", "it is interlaced, and the film is not"),
     Refused("-g 50 -x264-params cqm=jvt", "it has scaling matrices"),
@@ -342,7 +344,9 @@ struct SmartRenderingTests {
     Refused("-g 50", composition: #""renderSize": [80, 60]"#, "its pictures have 160x120 pixels"),
     Refused("-g 50", clip: #", "speed": 2"#, "its speed is changed"),
     Refused("-g 50", clip: #", "opacity": 0.5"#, "its opacity is changed"),
-  ])
+  ]
+
+  @Test(arguments: refusals.spread(3))
   func `what cannot be copied is encoded, and reported with its reason`(_ refused: Refused) async throws {
     defer { files.remove() }
     var options = refused.options

@@ -82,9 +82,12 @@ import Testing
     }
   }
 
+  private static let hours: [(Int, Double)] = TestExtent.of(
+    [(1, 150), (3, 60), (16, 24)], whole: [(1, 1000), (3, 250), (16, 100)])
+
   /// Owners with one long job, with several short ones, with twice the weight, and one that comes and goes. More slots
   /// have more grants in an hour; in `make chaos` they have a thousand hours too.
-  @Test(arguments: [(1, 1000.0), (3, 250), (16, 100)])
+  @Test(arguments: hours)
   func `in a thousand hours nobody has less than nine tenths of its share`(slots: Int, hours: Double) {
     // Many slots have longer tasks, so that they are not many more.
     let long = Double(max(1, slots / 4))
@@ -105,8 +108,11 @@ import Testing
   @Test func `jobs of one owner share as owners do`() {
     var simulation = Simulation(owners: ["": .init(weight: 1, costs: [120, 30, 7])], slots: 2)
     var had: [Int64: Double] = [:]
-    simulation.run(hours: 100) { _, _, job in had[job, default: 0] += [120, 30, 7][Int(job)] }
-    for (job, seconds) in had { #expect(abs(seconds / 3600 - 200.0 / 3) < 1, "job \(job): \(seconds / 3600) h") }
+    let hours = TestExtent.of(30.0, whole: 100)
+    simulation.run(hours: hours) { _, _, job in had[job, default: 0] += [120, 30, 7][Int(job)] }
+    for (job, seconds) in had {
+      #expect(abs(seconds / 3600 - 2 * hours / 3) < hours / 100, "job \(job): \(seconds / 3600) h")
+    }
   }
 
   /// Whoever comes later has no credit for the time before, and whoever was there has no debt.
@@ -129,7 +135,7 @@ import Testing
         "anna": .init(weight: 4, costs: [10]), "bert": .init(weight: 1, costs: [30]),
         "high": .init(weight: 1, priority: 10, costs: [20]) { Int($0 / 60).isMultiple(of: 2) },
       ], slots: 2)
-    simulation.run(hours: 200)
+    simulation.run(hours: TestExtent.of(40, whole: 200))
     let ratio = (simulation.had["anna"] ?? 0) / (simulation.had["bert"] ?? 1)
     #expect(ratio > 3.8 && ratio < 4.2, "\(ratio)")
   }

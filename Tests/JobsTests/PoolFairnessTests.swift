@@ -1,4 +1,5 @@
 import FarmModel
+import TestPrograms
 import Testing
 
 @testable import Jobs
@@ -88,12 +89,21 @@ import Testing
     }
   }
 
+  /// What is due is that of 300 hours.
+  private static let hours = TestExtent.of(45.0, whole: 300)
+
+  private func expect(
+    _ simulation: inout Simulation, _ due: [String: Double], _ location: SourceLocation = #_sourceLocation
+  ) {
+    expect(simulation.run(hours: Self.hours), due.mapValues { $0 * Self.hours / 300 }, location)
+  }
+
   /// What others have on workers that cannot take a pool's jobs says nothing about who goes first in the pool.
   @Test func `weights hold among the owners of a pool while others have much more elsewhere`() {
     var simulation = Simulation(
       ["anna": .init(pool: "gpu"), "bert": .init(weight: 2, pool: "gpu", cost: 45), "carl": .init(cost: 30)],
       [.init(pools: ["gpu"])] + Array(repeating: .init(), count: 10))
-    expect(simulation.run(hours: 300), ["anna": 100, "bert": 200, "carl": 3000])
+    expect(&simulation, ["anna": 100, "bert": 200, "carl": 3000])
   }
 
   /// Who can be served by few workers alone is served by those, and the others have equal parts of the rest.
@@ -101,14 +111,14 @@ import Testing
     var simulation = Simulation(
       ["anna": .init(pool: "gpu"), "bert": .init(), "carl": .init(cost: 20)],
       Array(repeating: .init(pools: ["gpu"]), count: 10) + [.init()])
-    expect(simulation.run(hours: 300), ["anna": 1100, "bert": 1100, "carl": 1100])
+    expect(&simulation, ["anna": 1100, "bert": 1100, "carl": 1100])
   }
 
   @Test func `owners of a pool have equal parts, however many jobs each has`() {
     var simulation = Simulation(
       ["anna": .init(pool: "gpu", jobs: 3), "bert": .init(pool: "gpu"), "carl": .init()],
       [.init(pools: ["gpu", "night"])] + Array(repeating: .init(), count: 4))
-    expect(simulation.run(hours: 300), ["anna": 150, "bert": 150, "carl": 1200])
+    expect(&simulation, ["anna": 150, "bert": 150, "carl": 1200])
   }
 
   @Test func `who comes late has no credit for the time in which its workers served others`() {

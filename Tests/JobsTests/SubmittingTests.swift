@@ -1,4 +1,5 @@
 import FarmModel
+import TestPrograms
 import Testing
 
 @testable import Jobs
@@ -81,7 +82,7 @@ struct SubmittingTests {
   func `payloads of megabytes come back whole`(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       var large = NewTask.sample(.video)
-      large.payload = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+      large.payload = TestBytes.varied(3_000_000)
       try await farm.store.submitRendering("j1", tasks: [large, large, large])
       #expect(try await farm.store.claimOne()?.payload == large.payload)
       #expect(try await farm.store.task("j1", 2).payload == large.payload)

@@ -1,5 +1,6 @@
 import FarmModel
 import SystemSupport
+import TestPrograms
 import Testing
 
 @testable import Jobs
@@ -39,7 +40,9 @@ struct TraceTests {
     hasty: [74, 71, 11, 6, 10, 1] + [UInt64](12...30)
   )
   /// How many of all are always run.
-  private static let fewest = 4
+  private static let fewest = TestExtent.of(2, whole: 4)
+  /// How many of each policy run at the same time.
+  private static let atOnce = TestExtent.of(1, whole: 2)
 
   /// The same operations leave both stores in the same state, with the same answers and the same hints, after every
   /// step. A failure names the seed and the step. There are as many traces as it takes to see every label, and of jobs
@@ -59,8 +62,8 @@ struct TraceTests {
     var done = 0
     while !left.isEmpty || !right.isEmpty {
       if count == nil, done >= Self.fewest, Self.labels.allSatisfy({ seen[$0] != nil }) { break }
-      let batch = left.prefix(2).map { ($0, patient) } + right.prefix(2).map { ($0, hasty) }
-      (left, right) = (Array(left.dropFirst(2)), Array(right.dropFirst(2)))
+      let batch = left.prefix(Self.atOnce).map { ($0, patient) } + right.prefix(Self.atOnce).map { ($0, hasty) }
+      (left, right) = (Array(left.dropFirst(Self.atOnce)), Array(right.dropFirst(Self.atOnce)))
       done += batch.count
       seen = try await withThrowingTaskGroup(of: [String: Int].self) { group in
         for (seed, policy) in batch {

@@ -8,7 +8,7 @@ import Testing
 @testable import LocalFarm
 
 struct VerificationTests {
-  @Test(arguments: [(1, 1), (1, 2), (1, 3), (50, 7), (10, 100), (99, 100), (33, 1000)])
+  @Test(arguments: [(1, 1), (1, 2), (1, 3), (50, 7), (10, 100), (99, 100), (33, 1000)].spread(3))
   func `a share has the first, the last, and those that the seed puts first`(percent: Int, count: Int) throws {
     let drawn = SegmentDraw.segments(percent: percent, of: count, seed: "seed")
     // The rule as its documentation has it, by another program.

@@ -13,10 +13,10 @@ import Testing
     var settings: VideoSettings
     var testDescription: String { "\(settings.codec) \(settings.pixelFormat)" }
 
-    /// Every codec in each of its pixel formats.
+    /// Every codec in each of its pixel formats; where the tests are short in the first.
     static let all = VideoCodec.allCases.flatMap { codec in
       let definition = codec.definition
-      return definition.pixelFormats.map { format in
+      return definition.pixelFormats.spread(1).map { format in
         Picture(
           settings: VideoSettings(
             codec: codec, rateControl: definition.rateControl(quality: nil, bitRate: nil),
@@ -32,11 +32,12 @@ import Testing
       "\(settings.codec) \(settings.bitDepth) bits \(settings.channels) channels \(settings.sampleRate) Hz"
     }
 
-    /// Every codec in each of its bit depths and channel counts, at its lowest and its highest sample rate.
+    /// Every codec in each of its bit depths and channel counts, at its lowest and its highest sample rate; where the
+    /// tests are short in some.
     static let all = AudioCodec.allCases.flatMap { codec in
       let definition = codec.definition
-      return (definition.bitDepths.isEmpty ? [16] : definition.bitDepths).flatMap { bitDepth in
-        definition.channelCounts.flatMap { channels in
+      return (definition.bitDepths.isEmpty ? [16] : definition.bitDepths).spread(1).flatMap { bitDepth in
+        definition.channelCounts.spread(2).flatMap { channels in
           [definition.sampleRates.first!, definition.sampleRates.last!].map { rate in
             Sound(
               settings: AudioSettings(

@@ -62,20 +62,21 @@ import Testing
     #expect(video.keyframes.count >= 15 && video.startsProvedBy != .headOnly)
   }
 
-  @Test(arguments: [
-    ("msmpeg4v2.avi", ["-c:v", "msmpeg4v2"]), ("msmpeg4v3.avi", ["-c:v", "msmpeg4"]),
-    ("wmv1.avi", ["-c:v", "wmv1"]), ("wmv2.avi", ["-c:v", "wmv2"]), ("flv1.avi", ["-c:v", "flv"]),
-    ("h263.avi", ["-c:v", "h263"]), ("h263p.avi", ["-c:v", "h263p"]),
-    ("mpeg4.avi", ["-c:v", "mpeg4", "-bf", "2"]), ("mpeg2.avi", ["-c:v", "mpeg2video", "-bf", "2"]),
-    ("mpeg1.avi", ["-c:v", "mpeg1video"]), ("ffv1.avi", ["-c:v", "ffv1", "-level", "1"]),
-    ("ffv1-3.avi", ["-c:v", "ffv1", "-level", "3"]), ("vp8.avi", ["-c:v", "libvpx", "-deadline", "realtime"]),
-    ("h264.avi", ["-c:v", "libx264", "-preset", "veryfast"]),
-    ("msmpeg4v3.mov", ["-c:v", "msmpeg4"]), ("h263.mov", ["-c:v", "h263"]),
-    ("mpeg4.mov", ["-c:v", "mpeg4", "-bf", "2"]), ("mpeg2.mov", ["-c:v", "mpeg2video", "-bf", "2"]),
-    ("h264.mov", ["-c:v", "libx264", "-preset", "veryfast"]), ("vp9.mp4", ["-c:v", "libvpx-vp9", "-cpu-used", "8"]),
-    ("av1.mp4", ["-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"]),
-    ("flv1.flv", ["-c:v", "flv"]), ("h264.flv", ["-c:v", "libx264", "-preset", "veryfast"]),
-  ])
+  @Test(
+    arguments: [
+      ("msmpeg4v2.avi", ["-c:v", "msmpeg4v2"]), ("msmpeg4v3.avi", ["-c:v", "msmpeg4"]),
+      ("wmv1.avi", ["-c:v", "wmv1"]), ("wmv2.avi", ["-c:v", "wmv2"]), ("flv1.avi", ["-c:v", "flv"]),
+      ("h263.avi", ["-c:v", "h263"]), ("h263p.avi", ["-c:v", "h263p"]),
+      ("mpeg4.avi", ["-c:v", "mpeg4", "-bf", "2"]), ("mpeg2.avi", ["-c:v", "mpeg2video", "-bf", "2"]),
+      ("mpeg1.avi", ["-c:v", "mpeg1video"]), ("ffv1.avi", ["-c:v", "ffv1", "-level", "1"]),
+      ("ffv1-3.avi", ["-c:v", "ffv1", "-level", "3"]), ("vp8.avi", ["-c:v", "libvpx", "-deadline", "realtime"]),
+      ("h264.avi", ["-c:v", "libx264", "-preset", "veryfast"]),
+      ("msmpeg4v3.mov", ["-c:v", "msmpeg4"]), ("h263.mov", ["-c:v", "h263"]),
+      ("mpeg4.mov", ["-c:v", "mpeg4", "-bf", "2"]), ("mpeg2.mov", ["-c:v", "mpeg2video", "-bf", "2"]),
+      ("h264.mov", ["-c:v", "libx264", "-preset", "veryfast"]), ("vp9.mp4", ["-c:v", "libvpx-vp9", "-cpu-used", "8"]),
+      ("av1.mp4", ["-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"]),
+      ("flv1.flv", ["-c:v", "flv"]), ("h264.flv", ["-c:v", "libx264", "-preset", "veryfast"]),
+    ].spread(8))
   func `a packet is no start because its container flags it as a keyframe`(name: String, options: [String]) throws {
     let path = scratch.path(name)
     _ = try Tool.ffmpeg(Self.picture + ["-pix_fmt", "yuv420p", "-g", "20"] + options + [path])
@@ -95,11 +96,12 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("svq1.mov", ["-c:v", "svq1"]), ("qtrle.mov", ["-c:v", "qtrle"]),
-    ("zmbv.avi", ["-c:v", "zmbv"]), ("snow.avi", ["-c:v", "snow", "-strict", "-2"]), ("h261.avi", ["-c:v", "h261"]),
-    ("cinepak.avi", ["-c:v", "cinepak"]), ("flashsv.flv", ["-c:v", "flashsv"]), ("rv20.rm", ["-c:v", "rv20"]),
-  ])
+  @Test(
+    arguments: [
+      ("svq1.mov", ["-c:v", "svq1"]), ("qtrle.mov", ["-c:v", "qtrle"]),
+      ("zmbv.avi", ["-c:v", "zmbv"]), ("snow.avi", ["-c:v", "snow", "-strict", "-2"]), ("h261.avi", ["-c:v", "h261"]),
+      ("cinepak.avi", ["-c:v", "cinepak"]), ("flashsv.flv", ["-c:v", "flashsv"]), ("rv20.rm", ["-c:v", "rv20"]),
+    ].spread(4))
   func `starts of a codec whose packets do not show them are proved by decoding`(
     name: String, options: [String]
   ) throws {
@@ -128,18 +130,19 @@ import Testing
 
   private static let matrix = (0..<64).map { "\(16 + $0)" }.joined(separator: ",")
 
-  @Test(arguments: [
-    (
-      "h264", ["libx264", "-x264-params", "ref=1:cabac=1:weightp=0:aud=1"],
-      ["libx264", "-x264-params", "ref=4:cabac=0:aud=1"]
-    ),
-    (
-      "hevc", ["libx265", "-preset", "ultrafast", "-x265-params", "aud=1"],
-      ["libx265", "-preset", "fast", "-x265-params", "aud=1"]
-    ),
-    ("mpegvideo", ["mpeg2video"], ["mpeg2video", "-inter_matrix", Self.matrix]),
-    ("m4v", ["mpeg4"], ["mpeg4", "-flags", "+qpel"]),
-  ])
+  @Test(
+    arguments: [
+      (
+        "h264", ["libx264", "-x264-params", "ref=1:cabac=1:weightp=0:aud=1"],
+        ["libx264", "-x264-params", "ref=4:cabac=0:aud=1"]
+      ),
+      (
+        "hevc", ["libx265", "-preset", "ultrafast", "-x265-params", "aud=1"],
+        ["libx265", "-preset", "fast", "-x265-params", "aud=1"]
+      ),
+      ("mpegvideo", ["mpeg2video"], ["mpeg2video", "-inter_matrix", Self.matrix]),
+      ("m4v", ["mpeg4"], ["mpeg4", "-flags", "+qpel"]),
+    ].spread(2))
   func `a start has the headers of its part of a joined stream`(
     codec: String, first: [String], second: [String]
   ) throws {

@@ -48,10 +48,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("movie.mkv", ["-c:v", "libx264", "-bf", "3"]), ("movie.mkv", ["-c:v", "libx265", "-preset", "ultrafast"]),
-    ("movie.webm", ["-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "8", "-lag-in-frames", "25"]),
-  ])
+  @Test(
+    arguments: [
+      ("movie.mkv", ["-c:v", "libx264", "-bf", "3"]), ("movie.mkv", ["-c:v", "libx265", "-preset", "ultrafast"]),
+      ("movie.webm", ["-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "8", "-lag-in-frames", "25"]),
+    ].spread(1))
   func `a track is not decoded if its packets show the frames' times`(name: String, options: [String]) throws {
     let path = scratch.path(name)
     _ = try Tool.ffmpeg(
@@ -128,22 +129,23 @@ import Testing
     #expect(liveness.count >= 300)
   }
 
-  @Test(arguments: [
-    ("movie.mp4", ["-c:v", "libx264", "-bf", "3", "-g", "250"]), ("movie.mkv", ["-c:v", "libx264", "-bf", "2"]),
-    ("movie.ts", ["-c:v", "libx264", "-bf", "3", "-g", "12"]), ("movie.avi", ["-c:v", "mpeg4", "-bf", "2"]),
-    ("movie.mpg", ["-c:v", "mpeg2video", "-bf", "2"]), ("movie.ts", ["-c:v", "mpeg2video", "-bf", "2", "-g", "10"]),
-    ("movie.mp4", ["-c:v", "libx264", "-x264-params", "open-gop=1", "-g", "15", "-bf", "3"]),
-    ("movie.h264", ["-c:v", "libx264", "-bf", "2"]), ("movie.webm", ["-c:v", "libvpx", "-auto-alt-ref", "1"]),
-    ("movie.mov", ["-c:v", "mjpeg", "-q:v", "3"]), ("movie.mp4", ["-c:v", "libx265", "-preset", "ultrafast"]),
-    ("movie.mp4", ["-c:v", "libx264", "-movflags", "frag_keyframe+empty_moov"]),
-    ("movie.mkv", ["-c:v", "libx264", "-x264-params", "open-gop=1", "-g", "15", "-bf", "3"]),
-    ("movie.mkv", ["-c:v", "libx265", "-preset", "ultrafast"]), ("movie.mkv", ["-c:v", "mpeg4", "-bf", "2"]),
-    ("movie.webm", ["-c:v", "libvpx", "-auto-alt-ref", "1", "-lag-in-frames", "20", "-b:v", "100k"]),
-    ("movie.webm", ["-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "8", "-lag-in-frames", "25"]),
-    ("movie.mkv", ["-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "8", "-pix_fmt", "yuv444p10le"]),
-    ("movie.webm", ["-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"]),
-    ("movie.mkv", ["-c:v", "libsvtav1", "-preset", "12"]),
-  ])
+  @Test(
+    arguments: [
+      ("movie.mp4", ["-c:v", "libx264", "-bf", "3", "-g", "250"]), ("movie.mkv", ["-c:v", "libx264", "-bf", "2"]),
+      ("movie.ts", ["-c:v", "libx264", "-bf", "3", "-g", "12"]), ("movie.avi", ["-c:v", "mpeg4", "-bf", "2"]),
+      ("movie.mpg", ["-c:v", "mpeg2video", "-bf", "2"]), ("movie.ts", ["-c:v", "mpeg2video", "-bf", "2", "-g", "10"]),
+      ("movie.mp4", ["-c:v", "libx264", "-x264-params", "open-gop=1", "-g", "15", "-bf", "3"]),
+      ("movie.h264", ["-c:v", "libx264", "-bf", "2"]), ("movie.webm", ["-c:v", "libvpx", "-auto-alt-ref", "1"]),
+      ("movie.mov", ["-c:v", "mjpeg", "-q:v", "3"]), ("movie.mp4", ["-c:v", "libx265", "-preset", "ultrafast"]),
+      ("movie.mp4", ["-c:v", "libx264", "-movflags", "frag_keyframe+empty_moov"]),
+      ("movie.mkv", ["-c:v", "libx264", "-x264-params", "open-gop=1", "-g", "15", "-bf", "3"]),
+      ("movie.mkv", ["-c:v", "libx265", "-preset", "ultrafast"]), ("movie.mkv", ["-c:v", "mpeg4", "-bf", "2"]),
+      ("movie.webm", ["-c:v", "libvpx", "-auto-alt-ref", "1", "-lag-in-frames", "20", "-b:v", "100k"]),
+      ("movie.webm", ["-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "8", "-lag-in-frames", "25"]),
+      ("movie.mkv", ["-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "8", "-pix_fmt", "yuv444p10le"]),
+      ("movie.webm", ["-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"]),
+      ("movie.mkv", ["-c:v", "libsvtav1", "-preset", "12"]),
+    ].spread(8))
   func `generated files have ffprobe's frame times`(name: String, options: [String]) throws {
     let path = scratch.path(name)
     let source = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=30000/1001:duration=2", "-pix_fmt", "yuv420p"]

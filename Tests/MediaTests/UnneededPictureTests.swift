@@ -63,7 +63,8 @@ import Testing
     return (frames, steps)
   }
 
-  @Test(arguments: 0..<7) func `the pictures that are shown are those of a whole decode`(number: Int) throws {
+  @Test(arguments: (0..<7).spread(3)) func `the pictures that are shown are those of a whole decode`(number: Int) throws
+  {
     let (name, encoder, isRegular) = Self.films[number]
     let film = try film(name, encoder)
     let decoded = try Tool.ffmpeg("-i", film.path, "-vsync", "passthrough", "-f", "rawvideo", "-")
@@ -112,7 +113,7 @@ import Testing
     return (frames, liveness.count)
   }
 
-  @Test(arguments: 0..<7) func `pictures between those of a series are left out`(number: Int) throws {
+  @Test(arguments: (0..<7).spread(3)) func `pictures between those of a series are left out`(number: Int) throws {
     let (name, encoder, isRegular) = Self.films[number]
     let film = try film(name, encoder)
     let whole = try Self.read(film, shownAt: .min, isWhole: false, count: .max).frames
@@ -179,9 +180,10 @@ import Testing
   }
 
   /// Which packets of an open group of pictures are lost: all, the first, or one in seventeen.
-  @Test(arguments: [
-    ("gop.mp4", "between(n\\,21\\,44)"), ("start.ts", "eq(n\\,45)"), ("some.mkv", "eq(mod(n\\,17)\\,11)"),
-  ])
+  @Test(
+    arguments: [
+      ("gop.mp4", "between(n\\,21\\,44)"), ("start.ts", "eq(n\\,45)"), ("some.mkv", "eq(mod(n\\,17)\\,11)"),
+    ].spread(2))
   func `where pictures are missing, frames are the same wherever reading begins`(name: String, lost: String) throws {
     let source = try film(
       "whole.mp4", ["-bf", "3", "-x264-params", "open-gop=1:keyint=24:min-keyint=24:b-adapt=0"],
@@ -201,7 +203,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<(MediaFiles.isExhaustive ? 5 : 2))
+  @Test(arguments: 0..<(MediaFiles.isExhaustive ? 5 : TestExtent.of(1, whole: 2)))
   func `damaged pictures are the same as those of a whole decode`(seed: Int) throws {
     let film = try film("damaged.mp4", ["-bf", "3", "-pix_fmt", "yuv420p"])
     var random = SeededRandom(seed: UInt64(seed))

@@ -69,16 +69,17 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("movie.mp4", ["-c:v", "libx264", "-x264-params", "open-gop=1:keyint=15:bframes=3"]),
-    ("movie.ts", ["-c:v", "libx264", "-x264-params", "open-gop=1:keyint=15:bframes=3"]),
-    ("movie.mp4", ["-c:v", "libx264", "-x264-params", "intra-refresh=1:keyint=15"]),
-    ("movie.mp4", ["-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "open-gop=1:keyint=15:bframes=3"]),
-    ("movie.ts", ["-c:v", "mpeg2video", "-g", "12", "-bf", "2"]),
-    ("movie.mpg", ["-c:v", "mpeg2video", "-g", "12", "-bf", "2"]),
-    ("movie.avi", ["-c:v", "mpeg4", "-g", "12", "-bf", "2"]),
-    ("movie.mkv", ["-c:v", "libvpx-vp9", "-g", "15", "-deadline", "realtime", "-cpu-used", "8"]),
-  ])
+  @Test(
+    arguments: [
+      ("movie.mp4", ["-c:v", "libx264", "-x264-params", "open-gop=1:keyint=15:bframes=3"]),
+      ("movie.ts", ["-c:v", "libx264", "-x264-params", "open-gop=1:keyint=15:bframes=3"]),
+      ("movie.mp4", ["-c:v", "libx264", "-x264-params", "intra-refresh=1:keyint=15"]),
+      ("movie.mp4", ["-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "open-gop=1:keyint=15:bframes=3"]),
+      ("movie.ts", ["-c:v", "mpeg2video", "-g", "12", "-bf", "2"]),
+      ("movie.mpg", ["-c:v", "mpeg2video", "-g", "12", "-bf", "2"]),
+      ("movie.avi", ["-c:v", "mpeg4", "-g", "12", "-bf", "2"]),
+      ("movie.mkv", ["-c:v", "libvpx-vp9", "-g", "15", "-deadline", "realtime", "-cpu-used", "8"]),
+    ].spread(4))
   func `keyframes of open groups are safe to start from`(name: String, options: [String]) throws {
     let path = scratch.path(name)
     let source = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=4", "-pix_fmt", "yuv420p"]

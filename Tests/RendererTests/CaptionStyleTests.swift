@@ -57,7 +57,7 @@ import Testing
       let other = zip(frames[index], expected[index]).count { abs(Int($0) - Int($1)) > 40 }
       #expect(other < 60, "frame \(index): \(other) samples")
     }
-    for segment in ["7f", "13f"] {
+    for segment in TestExtent.of(["13f"], whole: ["7f", "13f"]) {
       #expect(try film.frames(segment: segment) == frames, "segments of \(segment)")
     }
   }
@@ -116,7 +116,7 @@ import Testing
     let style = ##"{ "asset": "c", "highlightColor": "#ffff0080", "spokenColor": "#00ff00", "box": { "radius": 6 } }"##
     let whole = try film.frames(style)
     #expect(changes(whole) == [3, 12, 21, 24, 33, 36, 45, 57, 75])
-    for segment in ["5f", "11f"] {
+    for segment in TestExtent.of(["11f"], whole: ["5f", "11f"]) {
       let cut = try film.frames(style, segment: segment)
       let other = whole.indices.filter { whole[$0] != cut[$0] }
       #expect(other.isEmpty, "frames \(other) in segments of \(segment)")
@@ -144,8 +144,8 @@ import Testing
     let film = try Film(Self.caption("HHHH"), as: "talk.srt")
     let style = ##""asset": "c", "outline": 0, "size": 40, "margin": 20"##
     let box = ##""color": "#ff0000", "padding": 12"##
-    let letters = pixels(try film.frames("{ \(style) }")[10]) { $0 > 200 }
-    let frame = try film.frames("{ \(style), \"box\": { \(box) } }")[10]
+    let letters = pixels(try film.frame(10, "{ \(style) }")) { $0 > 200 }
+    let frame = try film.frame(10, "{ \(style), \"box\": { \(box) } }")
     let red = pixels(frame, plane: 2) { $0 > 200 }
     #expect(red.rows.upperBound == Self.height - 20 - 1)
     // From the top to the bottom of a line there are 40 pixels.
@@ -163,7 +163,7 @@ import Testing
   @Test func `the corners of a box are round, and what is below shows through it`() throws {
     let film = try Film(Self.caption("HHHH"), as: "talk.srt")
     func frame(_ box: String) throws -> [UInt8] {
-      [UInt8](try film.frames("{ \"asset\": \"c\", \"size\": 30, \"box\": { \(box) } }")[10])
+      [UInt8](try film.frame(10, "{ \"asset\": \"c\", \"size\": 30, \"box\": { \(box) } }"))
     }
     let sharp = try frame(##""color": "#ff0000""##)
     let round = try frame(##""color": "#ff0000", "radius": 12"##)
@@ -202,9 +202,10 @@ import Testing
   @Test func `each side of the frame has a margin of its own`() throws {
     let words = Array(repeating: "M", count: 40).joined(separator: " ")
     let film = try Film(Self.caption(words) + Self.caption("{\\an8}HHHH"), as: "talk.srt")
-    let frame = try film.frames(
+    let frame = try film.frame(
+      10,
       ##"{ "asset": "c", "outline": 0, "size": 14, "margin": 5, "leftMargin": 20, "rightMargin": 90, "topMargin": 33 }"##
-    )[10]
+    )
     let all = pixels(frame) { $0 > 200 }
     #expect(all.columns.lowerBound >= 20 && all.columns.upperBound < Self.width - 90)
     // Lines are as long as one another, in the middle between the margins.
@@ -212,8 +213,8 @@ import Testing
     // A line is 14 pixels high, of which capitals are about 10.
     #expect((33..<39).contains(all.rows.lowerBound), "\(all.rows)")
     #expect((Self.height - 5 - 5..<Self.height - 5).contains(all.rows.upperBound), "\(all.rows)")
-    let top = try film.frames(
-      ##"{ "asset": "c", "outline": 0, "size": 14, "anchor": "top", "margin": 5, "bottomMargin": 50 }"##)[10]
+    let top = try film.frame(
+      10, ##"{ "asset": "c", "outline": 0, "size": 14, "anchor": "top", "margin": 5, "bottomMargin": 50 }"##)
     #expect((5..<11).contains(pixels(top) { $0 > 200 }.rows.lowerBound))
   }
 

@@ -2,6 +2,7 @@ import CompositionModel
 import Foundation
 import Media
 import RenderTasks
+import TestPrograms
 import Testing
 
 @testable import Renderer
@@ -109,13 +110,13 @@ import Testing
 
   /// What part of a pixel is within B's frame, by 32x32 points.
   private static func covered(_ x: Int, _ y: Int, scale: Double, degrees: Double) -> Double {
-    let angle = degrees * .pi / 180
+    let (cosine, sine) = (cos(degrees * .pi / 180), sin(degrees * .pi / 180))
     var count = 0
     for row in 0..<32 {
       for column in 0..<32 {
         let (dx, dy) = (Double(x) - 48 + (Double(column) + 0.5) / 32, Double(y) - 32 + (Double(row) + 0.5) / 32)
-        let across: Double = dx * cos(angle) + dy * sin(angle)
-        let down: Double = dy * cos(angle) - dx * sin(angle)
+        let across: Double = dx * cosine + dy * sine
+        let down: Double = dy * cosine - dx * sine
         if abs(across) < 48 * scale && abs(down) < 32 * scale { count += 1 }
       }
     }
@@ -134,7 +135,7 @@ import Testing
       try Self.frame(fixture, [.clip(fixture.clip(a))], .yuv444p)[0],
       try Self.frame(fixture, [.clip(fixture.clip(b))], .yuv444p)[0]
     )
-    for progress in Self.progresses {
+    for progress in Self.progresses.spread(2) {
       for kind in [TransitionKind.zoom, .spin] {
         let (scale, degrees, most) = kind == .zoom ? ((1 + progress) / 2, 0, progress) : (progress, 360 * progress, 1)
         let made = try Self.frame(

@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test(arguments: PixelFormat.allCases)
+  @Test(arguments: TestExtent.of([PixelFormat.yuv420p, .yuv422p10, .yuv444p], whole: PixelFormat.allCases))
   func `a dissolve is the exact mix`(format: PixelFormat) throws {
     var fixture = try VideoFixture()
     let name = FrameFormat(format).name

@@ -1,6 +1,7 @@
 import CPango
 import CompositionModel
 import RenderTasks
+import TestPrograms
 import Testing
 
 @testable import Renderer
@@ -33,8 +34,8 @@ import Testing
   func `a text is drawn with the fonts that were found as with all fonts of the machine`(text: String) throws {
     let config = try #require(Self.config)
     let map = try FontMap(config)
-    for font in ["sans-serif", "DejaVu Serif", "Noto Sans", "No Such Family"] {
-      for style in 0..<4 {
+    for (index, font) in ["sans-serif", "DejaVu Serif", "Noto Sans", "No Such Family"].enumerated() {
+      for style in TestExtent.of(index...index, whole: 0...3) {
         let styled = Self.text(text, font: font, style: style)
         let layout = try TextLayout(styled.fontRequest, map: map, size: styled.size)
         let expected = TextBlock(styled, layout: layout, wrapWidth: 300)

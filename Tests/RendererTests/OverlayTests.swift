@@ -21,10 +21,17 @@ import Testing
     return (try fixture.make("logo.png", raw: rgba, format: "rgba", width: width, height: height), rgba)
   }
 
+  private static let images: [(PixelFormat, (x: Int, y: Int))] = {
+    let formats = [PixelFormat.yuv420p, .yuv422p, .yuv444p]
+    let places = [(x: 10, y: 8), (x: 11, y: 7), (x: -5, y: -3), (x: 80, y: 51)]
+    let few = places.enumerated().map { (formats[$0 % 3], $1) }
+    return TestExtent.of(few, whole: formats.flatMap { format in places.map { (format, $0) } })
+  }()
+
   /// An image at its own size at any place, even or odd, within the frame or half outside: luma and chroma against the
   /// blend computed in Double. Chroma is made from premultiplied colours and coverages: across from the pixel at which
   /// it lies and its neighbours, down as the mean of its cell.
-  @Test(arguments: [PixelFormat.yuv420p, .yuv422p, .yuv444p], [(10, 8), (11, 7), (-5, -3), (80, 51)])
+  @Test(arguments: images)
   func `an image is the exact blend`(format: PixelFormat, place: (x: Int, y: Int)) throws {
     var fixture = try VideoFixture()
     let (width, height) = (37, 23)

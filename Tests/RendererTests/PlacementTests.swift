@@ -180,8 +180,12 @@ import Testing
         audio: nil))
   }
 
+  private static let films: [(String, Bool)] = TestExtent.of(
+    [("testsrc2", true), ("still", false)],
+    whole: [("testsrc2", false), ("testsrc2", true), ("still", false), ("still", true)])
+
   /// The pictures of a film are the same however it is cut into segments, and whatever was drawn before them.
-  @Test(arguments: ["testsrc2", "still"], [false, true])
+  @Test(arguments: films)
   func `every frame depends on its time alone`(name: String, filtered: Bool) throws {
     var fixture = try VideoFixture()
     let path: String

@@ -222,10 +222,12 @@ import Testing
   /// Whether this is a run of `make exactness`, whose sounds are longer.
   private static let isExhaustive = ProcessInfo.processInfo.environment["SHEAF_EXACTNESS"] != nil
 
+  private static let encodings: [(AudioCodec, Int, Container)] = TestExtent.of(
+    [(.aac, 64_000, .m4a), (.opus, 64_000, .ogg), (.mp3, 128_000, .mp3)],
+    whole: [(.aac, 64_000, .m4a), (.aac, 128_000, .m4a), (.opus, 64_000, .ogg), (.mp3, 128_000, .mp3)])
+
   /// The encoders alone make the peaks of this sound up to 1.6 dB higher, and LAME makes it 0.5 LU quieter.
-  @Test(arguments: [
-    (AudioCodec.aac, 64_000, Container.m4a), (.aac, 128_000, .m4a), (.opus, 64_000, .ogg), (.mp3, 128_000, .mp3),
-  ])
+  @Test(arguments: encodings)
   func `the encoded sound has the loudness and keeps the true peak`(
     _ codec: AudioCodec, _ bitRate: Int, _ container: Container
   )
@@ -435,7 +437,7 @@ import Testing
   @Test func `the meter weights the speakers of a surround sound as ffmpeg does`() throws {
     // One channel of eight is heard at a time: the one at the bottom is not measured, and those at the sides and the
     // back count more.
-    for channel in 0..<8 {
+    for channel in TestExtent.of([0, 3, 4, 6], whole: Array(0..<8)) {
       let path = fixture.folder.path("channel\(channel).wav")
       let channels = (0..<8).map { "\($0 == channel ? "0.2*sin(2*PI*997*t)" : "0")" }.joined(separator: "|")
       _ = try Tool.ffmpeg([

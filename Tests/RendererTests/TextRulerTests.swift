@@ -1,5 +1,6 @@
 import CompositionModel
 import RenderTasks
+import TestPrograms
 import Testing
 
 @testable import Renderer
@@ -15,11 +16,12 @@ import Testing
   ]
 
   @Test(arguments: texts) func `a text takes as many lines as were measured`(_ text: String) throws {
-    for (size, spacing) in [(40.0, nil), (23.5, 3.0), (61.0, -1.0)] as [(Double, Double?)] {
+    let sizes: [(Double, Double?)] = [(40, nil), (23.5, 3), (61, -1)]
+    for (size, spacing) in sizes.spread(2) {
       let styled = StyledText(text: text, size: size, letterSpacing: spacing)
       let found = try FoundText(styled)
       let measure = try #require(found.list.findings[0].measure)
-      for width in [90, 150, 220, 333, 500, 811, 1600] {
+      for width in [90, 150, 220, 333, 500, 811, 1600].spread(3) {
         let drawn = try found.block(wrapWidth: width).size
         // What just fits may be wrapped.
         let measured = [width, width - 1].map { measure.size(of: styled, wrappedAt: $0) }

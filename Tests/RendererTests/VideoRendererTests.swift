@@ -108,7 +108,7 @@ import Testing
     let whole = try Self.decoded(Self.piece(Self.task(fixture, frames: 0..<40), fixture, "whole"), fixture)
     #expect(whole.count == 40)
     #expect(Set(whole).count > 35)
-    for cut in [1, 14, 20, 39] {
+    for cut in TestExtent.of([1, 20], whole: [1, 14, 20, 39]) {
       let first = try Self.decoded(Self.piece(Self.task(fixture, frames: 0..<cut), fixture, "first"), fixture)
       let second = try Self.decoded(Self.piece(Self.task(fixture, frames: cut..<40), fixture, "second"), fixture)
       #expect(first + second == whole, "cut at \(cut)")

@@ -1,5 +1,6 @@
 import CKernels
 import CompositionModel
+import TestPrograms
 import Testing
 
 @testable import Renderer
@@ -56,12 +57,14 @@ import Testing
     }
   }
 
+  private static let easings: [Easing] = [
+    .hold, .easeInOut, .cubicBezier(x1: 0, y1: 1, x2: 1, y2: 0), .cubicBezier(x1: 0.1, y1: 0.7, x2: 0.9, y2: 0.2),
+    .cubicBezier(x1: 1, y1: 0, x2: 0, y2: 1),
+  ]
+
   /// The value of a long one that holds changes at its end and no sample earlier, and a curve that is nearly upright at
   /// its ends is followed there too.
-  @Test(arguments: [
-    Easing.hold, .easeInOut, .cubicBezier(x1: 0, y1: 1, x2: 1, y2: 0), .cubicBezier(x1: 0.1, y1: 0.7, x2: 0.9, y2: 0.2),
-    .cubicBezier(x1: 1, y1: 0, x2: 0, y2: 1),
-  ])
+  @Test(arguments: easings.spread(3))
   func `every sample of a long eased ramp is the model's`(easing: Easing) throws {
     var list = RampList([try ramp(time(17, 1000), time(913, 1000), 1, 0.1)])
     list.ramps[0].easing = easing

@@ -3,6 +3,7 @@ import FarmAPI
 import FarmModel
 import Glibc
 import SystemSupport
+import TestPrograms
 import Testing
 
 @testable import SheafCLI
@@ -24,8 +25,7 @@ struct OptionTests {
     #expect(throws: SettingError.self) { try Setting.number("0", "--n", "SHEAF_TEST_ABSENT", in: 1...9) }
   }
 
-  /// `ValidationError` is what makes the exit code 64.
-  @Test(arguments: [
+  private static let wrong = [
     ["render", "a.json", "--workers", "none"], ["check", "a.json", "--workers", "0"],
     ["plan", "a.json", "--workers", ""], ["render", "a.json", "--segment-duration", "0"],
     ["plan", "a.json", "--segment-duration", "five"], ["submit", "a.json", "--segment-duration=-1/30"],
@@ -37,7 +37,10 @@ struct OptionTests {
     ["serve", "--listen", "0.0.0.0:7433", "--database", "postgres:///x"],
     ["serve", "--http", "0.0.0.0:8080", "--database", "postgres:///x"], ["serve", "--http", "nowhere:x"],
     ["serve"], ["serve", "--database", "postgres:///x", "--max-connections", "0"], ["fetch", "job"],
-  ])
+  ]
+
+  /// `ValidationError` is what makes the exit code 64.
+  @Test(arguments: wrong.spread(7))
   func `a wrong option is a usage error`(arguments: [String]) async throws {
     for name in ["SHEAF_TOKEN", "SHEAF_TOKEN_FILE", "SHEAF_DATABASE", "SHEAF_OUTPUT", "SHEAF_WORKERS"] {
       unsetenv(name)

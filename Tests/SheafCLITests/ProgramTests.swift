@@ -72,7 +72,9 @@ import Wire
 
   // MARK: Standard output
 
-  @Test(arguments: ["sheaf --help", "sheaf status", "sheaf status --json", "sheaf workers", "sheaf check --json -"])
+  @Test(
+    arguments: ["sheaf --help", "sheaf status", "sheaf status --json", "sheaf workers", "sheaf check --json -"]
+      .spread(3))
   func `a full standard output is a failure`(command: String) async throws {
     let farm = ScriptedFarm { message, _ in
       if case .workersQuery = message { [.send(.workersReply(.init()))] } else { [.status("j", .done)] }

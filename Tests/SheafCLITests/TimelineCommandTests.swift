@@ -74,14 +74,15 @@ import Testing
     #expect(report["clips"] as? Int == 1 && report["missing"] as? [String] == ["none.mkv"])
     #expect((report["notes"] as? [[String: String]])?.map { $0["item"] } == ["the effect 'Blur' of the clip 'one'"])
     // What is no timeline, and what makes no document, is a failure.
-    for (command, status, words) in [
+    let failures: [(String, Int32, String)] = [
       ("sheaf import none.otio -o x.json", 65, "none.otio: the timeline cannot be read: opening none.otio failed"),
       ("sheaf import song.wav -o x.json", 65, "song.wav: it is no timeline that can be read"),
       ("sheaf import edit.otio --json", 64, "--json needs -o"),
       ("sheaf import edit.otio --rate 0", 64, "--rate must be a number from 1 to 1000"),
       ("sheaf import edit.otio --media none", 65, "there is no folder none"),
       ("sheaf import edit.otio -o none/x.json", 65, "none"),
-    ] as [(String, Int32, String)] {
+    ]
+    for (command, status, words) in failures.spread(3) {
       let result = try await run(command)
       #expect(result.status == status && result.errors.contains(words), "\(command): \(result)")
       #expect(!FileManager.default.fileExists(atPath: folder.path("x.json")))
@@ -142,12 +143,13 @@ import Testing
     let report = try #require(JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
     #expect(report["output"] as? String == "worse.edl" && (report["notes"] as? [Any])?.count == 1)
     try write(Self.document.replacing(#","videoComposition": {"frameRate": 25}"#, with: ""), "rateless.json")
-    for (command, status, words) in [
+    let failures: [(String, Int32, String)] = [
       ("sheaf export edit.json", 64, "give -o a file"),
       ("sheaf export edit.json -o x.aaf", 64, "the extension of x.aaf is that of no timeline"),
       ("sheaf export none.json -o x.edl", 65, "none.json"),
       ("sheaf export edit.json -o none/x.edl", 65, "none"),
-    ] as [(String, Int32, String)] {
+    ]
+    for (command, status, words) in failures.spread(2) {
       let result = try await run(command)
       #expect(result.status == status && result.errors.contains(words), "\(command): \(result)")
       #expect(!FileManager.default.fileExists(atPath: folder.path("x.edl")))

@@ -1,5 +1,6 @@
 import FarmAPI
 import FarmModel
+import TestPrograms
 import Testing
 
 @testable import SheafCLI
@@ -71,7 +72,8 @@ struct TopFrameTests {
 
   @Test(arguments: [(60, 20), (20, 3), (40, 10), (80, 24), (200, 60), (61, 4), (30, 100)])
   func `a picture fits every size, with any number of workers and jobs`(_ width: Int, _ height: Int) {
-    for (workers, jobs) in [(0, 0), (1, 1), (3, 200), (100, 2), (100, 1000)] {
+    let counts = [(0, 0), (1, 1), (3, 200), (100, 2)]
+    for (workers, jobs) in TestExtent.of(counts, whole: counts + [(100, 1000)]) {
       var state = TopState()
       #expect(frame(state, width, height).lines.count == height)
       var look = Self.look

@@ -262,7 +262,8 @@ import Testing
 
   // MARK: Ends
 
-  @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func `nothing is left behind by a signal`(signal: Int32) async throws {
+  @Test(arguments: [SIGINT, SIGTERM, SIGKILL].spread(2))
+  func `nothing is left behind by a signal`(signal: Int32) async throws {
     try await render()
     // Of a folder without its lock nobody knows whether it was just made.
     var isLocked: Bool { left.contains { access(folder.path(".cache/sheaf/\($0)/lock"), F_OK) == 0 } }
@@ -375,7 +376,7 @@ import Testing
       && openssl genpkey -algorithm ED448 -out other.pem
       """)
     #expect(made.status == 0, "\(made.errors)")
-    for (arguments, status, message) in [
+    let wrong: [(String, Int32, String)] = [
       ("film.mkv", 64, "a film and its document must be given"),
       ("film.mkv edit.json --share 0", 64, "must be a whole number from 1 to 99"),
       ("film.mkv edit.json --share 100", 64, "must be a whole number from 1 to 99"),
@@ -391,7 +392,8 @@ import Testing
       ("film.mkv edit.json --statement film.mkv", 65, "would replace what is verified"),
       ("flim.mkv edit.json", 65, "there is no film flim.mkv (did you mean 'film.mkv'?)"),
       (". edit.json", 65, "must end in one of"),
-    ] as [(String, Int32, String)] {
+    ]
+    for (arguments, status, message) in wrong.spread(7) {
       let result = try await run("sheaf verify \(arguments)")
       #expect(result.status == status && result.errors.contains(message), "\(arguments): \(result)")
       #expect(!result.errors.contains("rendering"))

@@ -72,9 +72,9 @@ struct SmallMedia {
     #expect(instructions.map(\.timeRange.start) == [0, 1, 2].map { MediaTime(seconds: $0) })
     #expect(taken.videoComposition.overlays == edit.videoComposition.overlays)
     #expect(taken.videoComposition.transitions.isEmpty)
-    func frames(_ edit: Edit, _ name: String) async throws -> Data {
+    func frames(_ edit: Edit, _ name: String) async throws -> [UInt8] {
       let film = try await ExportSession(edit, to: media.url(name), on: .local(media.renderer)).export()
-      return try Tool.ffmpeg("-i", film.url.path, "-f", "rawvideo", "-")
+      return try Array(Tool.ffmpeg("-i", film.url.path, "-f", "rawvideo", "-"))
     }
     let (first, second) = (try await frames(edit, "edit.mkv"), try await frames(taken, "taken.mkv"))
     #expect(first.count == 160 * 90 * 3 / 2 * 75 && second.count == first.count)
@@ -398,8 +398,10 @@ struct SmallMedia {
   @Test func `an export of which a file is removed ends with its name`() async throws {
     let media = try SmallMedia()
     try Tool.ffmpeg(
-      "-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=60", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset",
-      "ultrafast", "-g", "25", media.folder.path("long.mp4"))
+      "-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=4", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset",
+      "ultrafast", "-g", "25", media.folder.path("short.mp4"))
+    try Tool.ffmpeg(
+      "-stream_loop", "14", "-i", media.folder.path("short.mp4"), "-c", "copy", media.folder.path("long.mp4"))
     var edit = Edit()
     try edit.composition.insert(edit.add(try await media.asset("long.mp4").load()).whole())
     // So slow that most of it is not rendered yet when the file is removed.

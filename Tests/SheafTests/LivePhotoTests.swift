@@ -30,7 +30,7 @@ import Testing
     return url(name)
   }
 
-  @Test(arguments: ["IMG_0001.MOV", "IMG_0001.mov"])
+  @Test(arguments: ["IMG_0001.MOV", "IMG_0001.mov"].spread(1))
   func `the movie of a live photo is the one beside it`(name: String) async throws {
     try movie(name, identifier: Self.identifier)
     let photo = try photo("IMG_0001.HEIC", identifier: Self.identifier)

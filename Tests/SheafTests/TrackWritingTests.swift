@@ -141,7 +141,11 @@ import Testing
     #expect(shown == "1\n00:00:00,400 --> 00:00:00,800\nHello\n\n")
   }
 
-  @Test(arguments: ["film.mov", "film.mp4"], [true, false])
+  private static let movies: [(String, Bool)] = TestExtent.of(
+    [("film.mov", true), ("film.mp4", false)],
+    whole: [("film.mov", true), ("film.mov", false), ("film.mp4", true), ("film.mp4", false)])
+
+  @Test(arguments: movies)
   func `timed metadata are read as they were written`(name: String, indexFirst: Bool) async throws {
     let writer = try AssetWriter(to: url(name), optimizeForNetworkUse: indexFirst)
     let pictures = try await writer.addVideo(size: size, frameDuration: time(1))

@@ -32,7 +32,7 @@ import Testing
       (.prores422, .pcm, [.mov]), (.vp9, .opus, [.webm]), (.av1, .opus, [.mp4, .webm]), (.ffv1, .flac, [.mkv]),
       (.h264, nil, [.mp4, .mkv]), (.h264, .mp3, [.mp4, .mkv]), (.h264, .alac, [.mov]), (.gif, nil, [.gif]),
       (.apng, nil, [.apng]), (.webp, nil, [.webp]),
-    ])
+    ].spread(6))
   func `a film as it was planned agrees`(
     codec: VideoCodec, audio: AudioCodec?, containers: [Container]
   ) throws {

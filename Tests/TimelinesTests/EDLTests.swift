@@ -29,7 +29,7 @@ struct EDLTests {
     return (document, (notes + maker.notes).map { $0.text(in: "") })
   }
 
-  @Test(.enabled(if: !QuickTests.areRun), arguments: ["24", "25", "30"])
+  @Test(.enabled(if: !QuickTests.areRun), arguments: ["24", "25", "30"].spread(1))
   func `every event is read as OpenTimelineIO's adapter reads it`(rate: String) throws {
     let folder = try TemporaryFolder()
     let file = try folder.write(Data(Self.cuts.utf8), "cuts.edl")

@@ -73,7 +73,7 @@ struct MLTTests {
     _ = try Tool.run(
       "melt",
       [
-        "-silent", "-profile", "atsc_720p_25", folder.path("one.mkv"), "in=10", "out=59", folder.path("two.mkv"),
+        "-silent", "-profile", "quarter_pal", folder.path("one.mkv"), "in=10", "out=59", folder.path("two.mkv"),
         "in=5", "out=79", "-mix", "20",
         "-mixer", "luma", "-blank", "9", folder.path("one.mkv"), "out=24", "-consumer", "xml:\(file)",
       ])

@@ -80,10 +80,12 @@ import Testing
     }
   }
 
+  private static let timecodes: [(String, Bool)] = TestExtent.of(
+    [("24000/1001", false), ("30000/1001", true)],
+    whole: [("25", false), ("24000/1001", false), ("30000/1001", true), ("30000/1001", false), ("60000/1001", true)])
+
   /// The number of a picture as a timecode, as opentimelineio writes it.
-  @Test(arguments: [
-    ("25", false), ("24000/1001", false), ("30000/1001", true), ("30000/1001", false), ("60000/1001", true),
-  ])
+  @Test(arguments: timecodes)
   func `the timecode of a frame is opentimelineio's`(rate: String, drops: Bool) throws {
     let exact = try #require(TimelineRates.rate(rate))
     let nominal = Int(exact.rounded)

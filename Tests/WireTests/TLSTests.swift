@@ -33,6 +33,7 @@ struct TLSTests {
 
   @Test func `messages and content are the same bytes both ways`() async throws {
     let trust = try trust
+    let count = TestExtent.of(128, whole: 256)
     let (sent, received) = try await withServer(tls: identity(), session: Self.echo) { address in
       try await WireClient.withConnection(to: address, trusting: trust, hello: .worker, timeout: .seconds(300)) {
         connection, _ in
@@ -40,7 +41,7 @@ struct TLSTests {
           var sent = SHA256Hasher()
           group.addTask {
             var received = SHA256Hasher()
-            var (left, jobs) = (256, 0)
+            var (left, jobs) = (count, 0)
             for try await message in connection.inbound {
               switch message {
               case .uploadChunk(let chunk):
@@ -51,17 +52,15 @@ struct TLSTests {
                 jobs += 1
               default: Issue.record("unexpected: \(message)")
               }
-              if left == 0, jobs == 256 { break }
+              if left == 0, jobs == count { break }
             }
             return received.finalize()
           }
           var random = SeededRandom(seed: 64)
-          for number in 0..<256 {
+          for number in 0..<count {
             // Of many lengths, then as long as content is sent.
             let length = number < 64 ? Int.random(in: 0...70_000, using: &random) : WireProtocol.maximumChunk
-            var data = Data(capacity: length + 8)
-            while data.count < length { withUnsafeBytes(of: random.next()) { data.append(contentsOf: $0) } }
-            data = data.prefix(length)
+            let data = Data(TestBytes.random(length, seed: random.next()))
             sent.update(data)
             try await connection.send(.uploadChunk(.with { $0.data = data }))
             try await connection.send(.cancelJob(.with { $0.job = "\(number)" }))

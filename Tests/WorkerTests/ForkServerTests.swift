@@ -1,6 +1,7 @@
 import FarmModel
 import Foundation
 import SystemSupport
+import TestPrograms
 import Testing
 
 @testable import Worker
@@ -79,7 +80,7 @@ struct ForkServerTests {
   func `two hundred task processes start one after the other`() async throws {
     let server = ForkServer(Place.workerLauncher)
     _ = try server.properties()
-    for _ in 0..<200 {
+    for _ in 0..<TestExtent.of(50, whole: 200) {
       let process = try TaskProcess(server)
       let ended: TaskEnd = await withCheckedContinuation { continuation in
         process.report { report in

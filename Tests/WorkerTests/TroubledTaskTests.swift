@@ -105,14 +105,15 @@ struct TroubledTaskTests {
     await coordinator.holdReads()
     await coordinator.awaitConnection()
     let input = await coordinator.serve(film)
-    for epoch in 1...4 {
-      _ = try await coordinator.ask(.grant(.probe(input, film, epoch: Int64(epoch)))) {
+    for epoch in 1...TestExtent.of(2, whole: 4) {
+      let first = try await coordinator.ask(.grant(.probe(input, film, epoch: Int64(epoch)))) {
         if case .heartbeat(let heartbeat) = $0 {
           heartbeat.progress.contains { $0.lease.epoch == epoch }
         } else {
-          false
+          $0.isResult
         }
       }
+      if first.isResult { throw Unexpected(first) }
       server.kill()
       let message = try await coordinator.next { $0.isResult }
       guard case .failure(let failure) = message else { throw Unexpected(message) }

@@ -37,7 +37,7 @@ struct WorkerCommandTests {
     }
   }
 
-  @Test(arguments: [
+  private static let wrong: [([String], String)] = [
     ([], "SHEAF_COORDINATOR"),
     (["--coordinator", "host:port"], "\"host:port\" is not an address"),
     (["--coordinator", "a:1", "--slots", "0"], "--slots is \"0\"; it must be a whole number from 1 to 1024"),
@@ -50,7 +50,9 @@ struct WorkerCommandTests {
     (["--coordinator", "a:1", "--log-format", "xml"], "\"xml\" is not a log format; the log formats are text, json"),
     (["--coordinator", "a:1", "--token-file", "/nonexistent"], "/nonexistent"),
     (["--slotz", "1"], "--slots"),
-  ])
+  ]
+
+  @Test(arguments: wrong.spread(4))
   func `a wrong option ends with 64 and a message that names it and what is right`(
     arguments: [String], message: String
   ) throws {
@@ -68,7 +70,7 @@ struct WorkerCommandTests {
     }
   }
 
-  @Test(arguments: ["--version", "--help", "confinement"])
+  @Test(arguments: ["--version", "--help", "confinement"].spread(2))
   func `a standard output that cannot be written is a failure`(command: String) throws {
     for (file, reason) in [("> /dev/full", "failed: No space left on device"), (">&-", "standard output is closed")] {
       let result = try Tool.result(of: "/bin/sh", ["-c", "'\(Place.worker)' \(command) \(file)"])
