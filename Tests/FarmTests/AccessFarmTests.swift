@@ -1,8 +1,9 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// Tokens with roles and owners, as people use them with programs.
-@Suite(.timeLimit(.minutes(10))) struct AccessFarmTests {
+@Suite(.ownThreads, .timeLimit(.minutes(10))) struct AccessFarmTests {
   @Test func `a token of a row submits, one of workers works, and neither does the other's`() async throws {
     let farm = try await Farm(workers: 0, slots: 2)
     defer { farm.stop() }

@@ -4,7 +4,7 @@ import Testing
 
 /// Films that are one picture that moves: the same bytes however they are cut, with the frames and the times that other
 /// programs find.
-struct AnimatedImageTests {
+@Suite(.ownThreads) struct AnimatedImageTests {
   private static let (width, height, frames) = (96, 72, 25)
 
   /// A second of pictures that move, and a tone.

@@ -4,7 +4,7 @@ import Testing
 
 /// A film of an average bit rate: its bits are where its pictures need them, and it is the same on any farm. The oracle
 /// is two passes of `ffmpeg` over the same pictures.
-struct AverageBitRateTests {
+@Suite(.ownThreads) struct AverageBitRateTests {
   private struct Size {
     var width: Int
     var height: Int

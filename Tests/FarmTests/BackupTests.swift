@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// A backup of a farm that works (`docs/operations/backup.md`).
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct BackupTests {
   @Test(arguments: [true, false])
   func `a farm that is restored goes on with its job, whichever part was copied first`(databaseFirst: Bool) async throws

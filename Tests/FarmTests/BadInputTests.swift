@@ -4,7 +4,7 @@ import Testing
 
 /// *Bad input*: each gets a message that a person understands, the right exit code, and nothing under the output's
 /// name.
-struct BadInputTests {
+@Suite(.ownThreads) struct BadInputTests {
   struct Case: CustomTestStringConvertible, Sendable {
     var testDescription: String
     /// The document, with MEDIA for the test media's folder.

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// Captions that are a track of the output, as `ffprobe` reads them.
-@Suite struct CarriedCaptionTests {
+@Suite(.ownThreads) struct CarriedCaptionTests {
   /// A film of 25 frames a second.
   private func sea(_ files: Workspace, seconds: Int) async throws {
     _ = try await Command.output(

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// What a copy has beside the tracks that its document names. ffprobe and ffmpeg are the oracles.
-struct CarriedMediaTests {
+@Suite(.ownThreads) struct CarriedMediaTests {
   private let files: Workspace
 
   init() throws {

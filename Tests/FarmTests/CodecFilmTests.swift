@@ -4,7 +4,7 @@ import Testing
 
 /// Films of every codec, from one machine and from a farm: the same bytes, with picture and sound where the edit has
 /// them.
-@Suite(.serialized)
+@Suite(.ownThreads, .serialized)
 struct CodecFilmTests {
   /// Black frames of 25 a second, of which the one at 1 s is white, and silence but for a pulse whose top is at 1 s.
   private static func source(_ files: Workspace) async throws -> String {

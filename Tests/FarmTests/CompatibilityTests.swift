@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// Farms that earlier versions have left, as `scripts/record-farm` records them.
-struct CompatibilityTests {
+@Suite(.ownThreads) struct CompatibilityTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .appending(path: "Compatibility")
 

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// Workers with compositors of their own: the example's, and one whose compositors fail.
-struct CustomCompositorTests {
+@Suite(.ownThreads) struct CustomCompositorTests {
   private struct Status: Decodable {
     var state: String
     var waitsFor: String?

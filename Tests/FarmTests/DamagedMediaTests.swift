@@ -4,7 +4,7 @@ import Testing
 
 /// Damage inside a file's packets, which only decoding finds: it is reported, and it is the same however the film is
 /// cut.
-struct DamagedMediaTests {
+@Suite(.ownThreads) struct DamagedMediaTests {
   private struct Summary: Decodable {
     struct Damage: Decodable {
       struct Place: Decodable {

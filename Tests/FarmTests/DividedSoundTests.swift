@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// Films whose sound several tasks encode.
-@Suite(.timeLimit(.minutes(10))) struct DividedSoundTests {
+@Suite(.ownThreads, .timeLimit(.minutes(10))) struct DividedSoundTests {
   private static let rate = 48000
   /// The length of a part in samples.
   private static let unit = 5_758_976

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// What is most likely not meant in a document is said by every command that plans it.
-struct DocumentWarningTests {
+@Suite(.ownThreads) struct DocumentWarningTests {
   private struct Report: Decodable {
     struct Warning: Decodable {
       var pointer: String

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// Films whose pictures are all described in their document.
-@Suite struct DrawnFilmTests {
+@Suite(.ownThreads) struct DrawnFilmTests {
   @Test func `a film of pictures that are drawn has no file`() async throws {
     let files = try Workspace()
     defer { files.remove() }

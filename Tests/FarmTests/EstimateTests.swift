@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// What a film is expected to take, compared with what it takes.
-struct EstimateTests {
+@Suite(.ownThreads) struct EstimateTests {
   private static func document(_ export: String, sound: Bool = true) -> String {
     """
     { "sheaf": 1, "assets": { "a": "source.mkv" },

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// *Cuts are exact*: `ffmpeg` decoding the sources is the oracle for every frame and every sample of the film.
-struct ExactCutTests {
+@Suite(.ownThreads) struct ExactCutTests {
   private struct Piece {
     var asset: String
     var file: String

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// The picture that players show for a film, from a document to the file. `ffmpeg` copies it out.
-struct FilmArtworkTests {
+@Suite(.ownThreads) struct FilmArtworkTests {
   private let files: Workspace
 
   init() throws {

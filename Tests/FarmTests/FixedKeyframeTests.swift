@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// Films whose keyframes are at the multiples of an interval, as `ffprobe` reads them.
-struct FixedKeyframeTests {
+@Suite(.ownThreads) struct FixedKeyframeTests {
   /// Pictures with scene changes and keyframes that are not at the multiples of anything.
   private static func source(_ path: String) async throws {
     _ = try await Command.output(

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// A film's fonts are found once, and every segment is drawn with them.
-@Suite(.serialized)
+@Suite(.ownThreads, .serialized)
 struct FontTests {
   /// A film of 12 s with a title, in six segments without loss.
   private static func edit(_ files: Workspace) throws -> String {

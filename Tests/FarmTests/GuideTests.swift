@@ -4,7 +4,7 @@ import Testing
 
 /// The tutorial and the cookbook, done as they say: by `make exactness` in whole, and otherwise without rendering their
 /// films, so that the documents are checked, and stills of them are made.
-struct GuideTests {
+@Suite(.ownThreads) struct GuideTests {
   private static let isWhole = ProcessInfo.processInfo.environment["SHEAF_WHOLE_GUIDES"] != nil
 
   /// The commands of a page that need no film, and checks in place of those that make one.

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// The HTTP API of a whole farm: as a user with `curl` has it, and as its description says.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct HTTPFarmTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(15))) struct HTTPFarmTests {
   private static let media = Place.repository.appendingPathComponent("Examples/media")
 
   /// A media file, and a longer one.

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// `sheaf image`: the oracle is ffmpeg, on the file itself or on the film that `sheaf render` makes without loss.
-struct ImageTests {
+@Suite(.ownThreads) struct ImageTests {
   /// As `sheaf image` converts to red, green and blue.
   private static let toRGB = "scale=in_h_chr_pos=0:flags=bicubic+accurate_rnd+bitexact+full_chroma_int"
 

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// *The farm is invisible*: the same document gives the same bytes, however it was rendered.
-@Suite(.serialized)
+@Suite(.ownThreads, .serialized)
 struct InvisibleFarmTests {
   /// The example film with few pixels, of media that have as few: an encoder and decoders are quick about them.
   static func smallFilm(_ size: String = "[192, 108]") async throws -> String {

@@ -1,8 +1,9 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// A transport stream whose clock starts anew in the middle, on the command line.
-struct JoinedStreamTests {
+@Suite(.ownThreads) struct JoinedStreamTests {
   @Test func `a joined stream renders to all of its frames at any segmentation, and is warned of`() async throws {
     let files = try Workspace()
     defer { files.remove() }

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// Farms with an authority of their own, as people use them with programs.
-@Suite(.timeLimit(.minutes(10))) struct JoiningTests {
+@Suite(.ownThreads, .timeLimit(.minutes(10))) struct JoiningTests {
   @Test func `workers join, renew in the midst of a film, and the film is that of one machine`() async throws {
     // Three renewals of each worker, of which none ends a task.
     let farm = try await Farm(workers: 2, slots: 1, ownAuthority: "10s", worker: PatientFilm.worker)

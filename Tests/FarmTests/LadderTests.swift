@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// A film with several outputs: each has the bytes that it has alone, and all share their pictures and their sound.
-struct LadderTests {
+@Suite(.ownThreads) struct LadderTests {
   /// Three seconds of pictures that change and a tone.
   private static func source(_ path: String) async throws {
     _ = try await Command.output(

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// Captions that are listed in a document are those of a file with the same texts.
-@Suite struct ListedCaptionFilmTests {
+@Suite(.ownThreads) struct ListedCaptionFilmTests {
   @Test func `a list is drawn and carried as a file of captions is`() async throws {
     let files = try Workspace()
     defer { files.remove() }

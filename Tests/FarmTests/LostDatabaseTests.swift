@@ -1,8 +1,9 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// *The farm is invisible*, also to a client that waits while the connections to the database are cut.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct LostDatabaseTests {
   @Test
   func `a client that waits gets its film though the database's connections are cut`() async throws {

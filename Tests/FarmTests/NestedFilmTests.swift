@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// Films of documents that are assets of others.
-@Suite struct NestedFilmTests {
+@Suite(.ownThreads) struct NestedFilmTests {
   private let files: Workspace
 
   init() throws {

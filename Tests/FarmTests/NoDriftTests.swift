@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// *Nothing drifts*: 300 s of 30000/1001 video with 44.1 kHz sound from many short clips of a click track.
-struct NoDriftTests {
+@Suite(.ownThreads) struct NoDriftTests {
   @Test
   func `after 300 s of short clips the last click is within a sample of its place`() async throws {
     let files = try Workspace()

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// `sheaf farm`: a farm of one command. Its database is a server of its own.
-struct OwnFarmTests {
+@Suite(.ownThreads) struct OwnFarmTests {
   /// A farm in a folder, with addresses that are its own.
   private struct OwnFarm {
     let files: Workspace

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// A part of a film that is copied, with chapters and captions: ffmpeg is the oracle.
-struct PassthroughPartTests {
+@Suite(.ownThreads) struct PassthroughPartTests {
   private let files: Workspace
 
   /// A film of 6 s with a keyframe every second, B-frames, and sound; and captions.

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// The preset `passthrough`: ffmpeg is the oracle for the packets and for what is decoded of them.
-struct PassthroughTests {
+@Suite(.ownThreads) struct PassthroughTests {
   private let files: Workspace
 
   init() throws {

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// Films for HTTP Live Streaming, as another reader of playlists and `ffmpeg` find them.
-struct PlaylistFilmTests {
+@Suite(.ownThreads) struct PlaylistFilmTests {
   /// What `check-playlist` finds in a playlist.
   private struct Found: Decodable {
     struct Variant: Decodable {

@@ -1,8 +1,9 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// Pools and their hours, as people use them with programs.
-@Suite(.timeLimit(.minutes(10))) struct PoolFarmTests {
+@Suite(.ownThreads, .timeLimit(.minutes(10))) struct PoolFarmTests {
   private struct Status: Decodable {
     struct Task: Decodable { var workerName: String? }
 

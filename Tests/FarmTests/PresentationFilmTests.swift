@@ -4,7 +4,7 @@ import Testing
 
 /// Films for MPEG-DASH, as another reader of presentation descriptions and a browser find them. `ffmpeg` plays
 /// their files: of a description on a disk it does not read ranges of bytes.
-struct PresentationFilmTests {
+@Suite(.ownThreads) struct PresentationFilmTests {
   /// What `check-presentation` finds in a description.
   private struct Found: Decodable {
     struct Representation: Decodable {

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// `sheaf presets` with an input.
-struct PresetsTests {
+@Suite(.ownThreads) struct PresetsTests {
   private struct Preset: Decodable {
     struct Problem: Decodable {
       var pointer: String

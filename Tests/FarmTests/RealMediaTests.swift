@@ -1,10 +1,11 @@
 import CompositionModel
 import Foundation
+import TestPrograms
 import Testing
 
 /// *Real media*: every video file that `ffmpeg` decodes can be a clip; every other gets one clear error. The shared
 /// collection is large: here each ninth of its files, with the seed of `make exactness` all of them.
-struct RealMediaTests {
+@Suite(.ownThreads) struct RealMediaTests {
   /// Files that `ffmpeg` decodes and Sheaf refuses, with the words of the refusal.
   private static let refused: [String: String] = [:]
 

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// Films of texts that are seen part by part.
-@Suite struct RevealedTextFilmTests {
+@Suite(.ownThreads) struct RevealedTextFilmTests {
   /// Lumas of each frame, row by row.
   private func frames(_ text: String, _ files: Workspace, _ name: String, segments: String = "") async throws
     -> [[UInt8]]

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// Farms whose programs are replaced, started and ended in the midst of their work.
-@Suite(.timeLimit(.minutes(10))) struct RollingUpdateTests {
+@Suite(.ownThreads, .timeLimit(.minutes(10))) struct RollingUpdateTests {
   private struct Status: Decodable {
     struct Task: Decodable {
       struct Attempt: Decodable {

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// *Parameters*: a film of each row of a file is the film of a document with the row's values in it.
-struct RowFilmTests {
+@Suite(.ownThreads) struct RowFilmTests {
   private static func document(_ picture: String, _ seconds: String, parameters: String = "") -> String {
     """
     { "sheaf": 1, \(parameters)"assets": { "a": "\(picture)" },

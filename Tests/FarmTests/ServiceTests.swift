@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// A coordinator as a service manager sees it.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct ServiceTests {
   @Test(arguments: [false, true])
   func `a service manager hears when a coordinator listens, that it is alive, and when it ends`(withHTTP: Bool)

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// Farms whose clients and workers know several coordinators.
-@Suite(.timeLimit(.minutes(10))) struct SeveralCoordinatorTests {
+@Suite(.ownThreads, .timeLimit(.minutes(10))) struct SeveralCoordinatorTests {
   /// The client is at the coordinator that is ended in the midst of the film, and each worker at any of the two.
   @Test(arguments: [SIGKILL, SIGTERM])
   func `a film is finished at another coordinator, and no segment is rendered twice`(signal: CInt) async throws {

@@ -1,8 +1,9 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// *The farm is invisible*, also where a segment is rendered under two leases at the same time.
-@Suite(.serialized)
+@Suite(.ownThreads, .serialized)
 struct SlowSegmentTests {
   @Test
   func `a segment that is stuck on one worker is finished by another and the film is the same`() async throws {

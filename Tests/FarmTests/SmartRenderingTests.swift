@@ -4,7 +4,7 @@ import Testing
 
 /// Smart rendering: ffmpeg decoding the sources is the oracle for what is copied, and a film without loss for what is
 /// encoded.
-struct SmartRenderingTests {
+@Suite(.ownThreads) struct SmartRenderingTests {
   private let files: Workspace
 
   init() throws {

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// Films whose clips are measured before they are planned.
-@Suite struct StabilizedFilmTests {
+@Suite(.ownThreads) struct StabilizedFilmTests {
   /// Where the first clip ends, and the number of frames.
   private static let (end, frames) = TestExtent.of(("6.5", 178), whole: ("11.5", 303))
 

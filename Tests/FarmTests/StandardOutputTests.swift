@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// A film that goes to standard output.
-struct StandardOutputTests {
+@Suite(.ownThreads) struct StandardOutputTests {
   @Test func `a film in a container that can be streamed goes to standard output, and nothing else does`() async throws
   {
     let files = try Workspace()

@@ -1,8 +1,9 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// Who goes first, and what holds jobs up, with programs.
-@Suite(.timeLimit(.minutes(10))) struct SteeringFarmTests {
+@Suite(.ownThreads, .timeLimit(.minutes(10))) struct SteeringFarmTests {
   private struct Status: Decodable {
     struct Task: Decodable {
       struct Attempt: Decodable {

@@ -1,8 +1,9 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// One content store for one database: a coordinator with another folder does not start, and says what to do.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct StoreIdentityTests {
   @Test
   func `a coordinator whose store is not the database's says why and leaves the folder as it was`() async throws {

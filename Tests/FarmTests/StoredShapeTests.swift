@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// `pixelAspect` and `cleanAperture` of films that are encoded, as ffprobe and ffmpeg read them.
-struct StoredShapeTests {
+@Suite(.ownThreads) struct StoredShapeTests {
   private let files: Workspace
 
   init() throws {

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// Farms of programs whose connections are encrypted, and what a program says that is not to connect.
-@Suite(.timeLimit(.minutes(10))) struct TLSFarmTests {
+@Suite(.ownThreads, .timeLimit(.minutes(10))) struct TLSFarmTests {
   private static let certificates = Result { try TestCertificates() }
 
   private let certificates: TestCertificates

@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// Films of a target quality. ffmpeg's own filter is the oracle, against the same film without loss.
-struct TargetQualityTests {
+@Suite(.ownThreads) struct TargetQualityTests {
   private let files: Workspace
 
   init() throws {

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// Films that are watched while they are rendered, as `ffmpeg` and a browser play them.
-@Suite(.timeLimit(.minutes(10))) struct WatchedFilmTests {
+@Suite(.ownThreads, .timeLimit(.minutes(10))) struct WatchedFilmTests {
   private static func source(_ files: Workspace) async throws {
     _ = try await Command.output(
       "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=192x108:r=30000/1001:d=21", "-f", "lavfi", "-i",

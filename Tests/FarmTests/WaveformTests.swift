@@ -3,7 +3,7 @@ import TestPrograms
 import Testing
 
 /// *Waveform*: what `sheaf waveform` writes is what `ffmpeg` decodes.
-struct WaveformTests {
+@Suite(.ownThreads) struct WaveformTests {
   private struct Waveform: Decodable {
     var sampleRate: Int
     var channels: Int

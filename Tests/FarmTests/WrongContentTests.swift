@@ -5,7 +5,7 @@ import TestPrograms
 import Testing
 
 /// *Content is what its digest says*: what a disk or a program changes afterwards is in no film.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct WrongContentTests {
   /// A film of 12 s and about 12 MB, of which a clip of one second is read in a few ranges.
   private func film(_ path: String) async throws {

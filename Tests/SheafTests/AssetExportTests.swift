@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// A file is exported with a preset, and one of its tracks is chosen.
-@Suite(.serialized) struct AssetExportTests {
+@Suite(.ownThreads, .serialized) struct AssetExportTests {
   @Test func `a file is exported with a preset in one line`() async throws {
     let media = try SmallMedia()
     let asset = media.asset("one.mp4")

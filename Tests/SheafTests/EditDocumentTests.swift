@@ -9,7 +9,7 @@ import enum CompositionModel.FilterKind
 import struct CompositionModel.ToneCurves
 import enum CompositionModel.TransitionKind
 
-struct EditDocumentTests {
+@Suite(.ownThreads) struct EditDocumentTests {
   @Test(arguments: (UInt64(0)..<40).spread(8))
   func `an edit becomes a document and back unchanged`(seed: UInt64) throws {
     var edits = RandomEdits(random: SeededRandom(seed: seed))

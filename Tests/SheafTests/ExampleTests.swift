@@ -7,7 +7,7 @@ import Testing
 import Wire
 
 /// The examples of `Examples`, which `docs/from-avfoundation.md` explains.
-@Suite(.serialized) struct ExampleTests {
+@Suite(.ownThreads, .serialized) struct ExampleTests {
   private let media: SmallMedia
 
   init() throws { media = try SmallMedia() }

@@ -1,8 +1,9 @@
 import Sheaf
+import TestPrograms
 import Testing
 
 /// What a program can ask of the presets, without media files.
-struct ExportPresetsTests {
+@Suite(.ownThreads) struct ExportPresetsTests {
   private func edit(_ names: AssetID...) throws -> Edit {
     var edit = Edit()
     for name in names {

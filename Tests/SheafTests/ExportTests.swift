@@ -55,7 +55,7 @@ struct SmallMedia {
 }
 
 /// Each needs the processor's cores.
-@Suite(.serialized) struct ExportTests {
+@Suite(.ownThreads, .serialized) struct ExportTests {
   @Test func `instructions that are derived can be taken, and give the same film`() async throws {
     let media = try SmallMedia()
     var edit = try await media.edit()

@@ -3,7 +3,7 @@ import Sheaf
 import TestPrograms
 import Testing
 
-@Suite(.serialized) struct ImageGeneratorTests {
+@Suite(.ownThreads, .serialized) struct ImageGeneratorTests {
   /// The pixels of an encoded picture, as `ffmpeg` decodes it.
   private func pixels(_ data: Data, _ folder: TemporaryFolder) throws -> Data {
     let path = folder.path("\(UUID().uuidString).\(data.starts(with: [0xFF, 0xD8]) ? "jpg" : "png")")

@@ -3,7 +3,7 @@ import Sheaf
 import TestPrograms
 import Testing
 
-@Suite(.serialized) struct LivePhotoTests {
+@Suite(.ownThreads, .serialized) struct LivePhotoTests {
   private let folder: TemporaryFolder
   private let renderer: LocalRenderer
   private static let identifier = "0A7F3C52-6B1E-4D0B-9C57-3F2D1A8E6B44"

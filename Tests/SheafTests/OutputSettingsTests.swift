@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// Pictures and sound in formats that are asked for.
-@Suite(.serialized) struct OutputSettingsTests {
+@Suite(.ownThreads, .serialized) struct OutputSettingsTests {
   /// libswscale's settings of a conversion that loses least, with chroma on the left as in MPEG-2 and later.
   private static let scaling =
     "flags=bicubic+accurate_rnd+bitexact+full_chroma_int+full_chroma_inp:in_h_chr_pos=0:out_h_chr_pos=0"

@@ -3,7 +3,7 @@ import Sheaf
 import TestPrograms
 import Testing
 
-@Suite(.serialized) struct ReadingTests {
+@Suite(.ownThreads, .serialized) struct ReadingTests {
   /// The SHA-free fingerprint of planes: their samples, rows without padding.
   private func bytes(_ buffer: PixelBuffer) -> [UInt8] {
     var bytes: [UInt8] = []

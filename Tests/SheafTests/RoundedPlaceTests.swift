@@ -5,7 +5,7 @@ import Testing
 import struct CompositionModel.Ramp
 
 /// Edits whose clips have places that do not fit a 64-bit count of 1/timescale seconds.
-struct RoundedPlaceTests {
+@Suite(.ownThreads) struct RoundedPlaceTests {
   private func time(_ value: Int64, _ timescale: Int32) -> MediaTime { MediaTime(value: value, timescale: timescale) }
 
   @Test func `an edit says which places it has rounded`() throws {

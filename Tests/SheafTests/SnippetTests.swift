@@ -1,8 +1,9 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// The Swift code of the documentation is that of files which are compiled.
-struct SnippetTests {
+@Suite(.ownThreads) struct SnippetTests {
   private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 

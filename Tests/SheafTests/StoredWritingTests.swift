@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// Stored samples are written as they were read: ffmpeg is the oracle for the packets and for what is decoded of them.
-@Suite(.serialized) struct StoredWritingTests {
+@Suite(.ownThreads, .serialized) struct StoredWritingTests {
   private let folder: TemporaryFolder
   private let renderer: LocalRenderer
 

@@ -1,8 +1,9 @@
 import Sheaf
+import TestPrograms
 import Testing
 
 /// Times as they are written in code.
-struct TimeLiteralTests {
+@Suite(.ownThreads) struct TimeLiteralTests {
   @Test(arguments: [
     (0.1, "1/10"), (2.5, "5/2"), (-0.04, "-1/25"), (1e-7, "1/10000000"), (0, "0"), (-0.0, "0"),
     (1e15, "1000000000000000"),

@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// Films with several tracks of a type, with captions and with timed metadata: ffmpeg and ffprobe are the oracles.
-@Suite(.serialized) struct TrackWritingTests {
+@Suite(.ownThreads, .serialized) struct TrackWritingTests {
   private let folder: TemporaryFolder
   private let renderer: LocalRenderer
   private let size = PixelSize(width: 64, height: 48)

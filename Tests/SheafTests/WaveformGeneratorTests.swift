@@ -4,7 +4,7 @@ import TestPrograms
 import Testing
 
 /// The peaks of sounds are those of the samples that ffmpeg decodes.
-@Suite(.serialized) struct WaveformGeneratorTests {
+@Suite(.ownThreads, .serialized) struct WaveformGeneratorTests {
   /// The points of interleaved samples, by the definition.
   private func points(_ samples: [Int16], channels: Int, count: Int) -> (min: [Double], max: [Double], rms: [Double]) {
     var (low, high, rms): ([Double], [Double], [Double]) = ([], [], [])

@@ -3,7 +3,7 @@ import Sheaf
 import TestPrograms
 import Testing
 
-struct WritingTests {
+@Suite(.ownThreads) struct WritingTests {
   private let folder: TemporaryFolder
   private let size = PixelSize(width: 64, height: 48)
 

@@ -77,6 +77,27 @@ struct ForkServerTests {
   }
 
   @Test
+  func `a task that comes when the fork server has just ended has a process of another one`() async throws {
+    let server = ForkServer(Place.workerLauncher)
+    for _ in 0..<3 {
+      _ = try server.properties()
+      server.kill()
+      let process = try TaskProcess(server)
+      let (reports, report) = AsyncStream.makeStream(of: TaskProcess.Report.self)
+      process.report { report.yield($0) }
+      loop: for await report in reports {
+        switch report {
+        case .ready: process.kill()
+        case .ended(let end):
+          guard case .killed = end.outcome else { throw ControlError("\(end.outcome)") }
+          break loop
+        case .progress, .moved, .rangeRequest, .blocksRead, .wrongBytes: throw ControlError("it did something")
+        }
+      }
+    }
+  }
+
+  @Test
   func `two hundred task processes start one after the other`() async throws {
     let server = ForkServer(Place.workerLauncher)
     _ = try server.properties()

@@ -34,7 +34,14 @@ final class ForkServer: ProcessSource {
   }
 
   func start(control: OpenFile, standardError: OpenFile) throws(SystemError) -> any StartedProcess {
-    try process().fork(control: control, standardError: standardError)
+    let process = try process()
+    do {
+      return try process.fork(control: control, standardError: standardError)
+    } catch {
+      // It has ended since the task before, and has forked nothing.
+      guard !process.isAlive else { throw error }
+      return try self.process().fork(control: control, standardError: standardError)
+    }
   }
 
   /// Ends the server's process and with it all processes that it has forked. The next task starts another server.
@@ -70,6 +77,8 @@ private final class ForkServerProcess: Sendable {
     var properties: ForkServerProperties?
     var failure: SystemError?
     var hasEnded = false
+    /// It takes no requests any more: it has ended, or is about to.
+    var isUnreachable = false
     /// It did not answer in time, and was ended for that.
     var isStuck = false
     var nextNumber: UInt32 = 1
@@ -106,7 +115,8 @@ private final class ForkServerProcess: Sendable {
     try startThread { self.run(launcher) }
   }
 
-  var isAlive: Bool { state.withLock { !$0.hasEnded } }
+  /// Whether it can be asked for processes, as far as is known.
+  var isAlive: Bool { state.withLock { !$0.hasEnded && !$0.isUnreachable } }
 
   var properties: ForkServerProperties {
     get throws(SystemError) {
@@ -131,6 +141,10 @@ private final class ForkServerProcess: Sendable {
         try socket.send(descriptorsOf: [control, standardError])
       }
     } catch {
+      state.withLock { state in
+        state.isUnreachable = true
+        state.processes[child.number] = nil
+      }
       throw Self.ended
     }
     return child
