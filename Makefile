@@ -27,6 +27,8 @@ release-local:
 	$(RELEASE_BUILD) --product sheaf
 	$(RELEASE_BUILD) --product sheaf-worker
 
+# The first build has to be soon; `make release` optimises everything.
+demo: export SHEAF_QUICK_BUILD = 1
 demo: release-local ## render Examples/first-film.json and print the path of the film
 	@mkdir -p $(dir $(FILM))
 	$(RELEASE)/sheaf render Examples/first-film.json -o $(FILM)

@@ -16,6 +16,12 @@ let optimised: [CSetting] = isDependency ? [] : [.unsafeFlags(["-O2"], .when(con
 // documents and rows, what tests compute as references, and their plain twins of kernels.
 let optimisedSwift: [SwiftSetting] = isDependency ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
+// `make demo`: what reads documents and what keeps count of tasks is compiled without optimisation, in a quarter of the
+// time. What renders is not.
+let cold: [SwiftSetting] =
+  Context.environment["SHEAF_QUICK_BUILD"] == nil || isDependency
+  ? [] : [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let csv: Target.Dependency = .product(name: "SwiftCSV", package: "SwiftCSV")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -60,7 +66,7 @@ let package = Package(
     // Pure: no C, no I/O.
     .target(name: "CompositionModel", swiftSettings: strict + optimisedSwift),
     // The JSON document. Pure.
-    .target(name: "EditDocument", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
+    .target(name: "EditDocument", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift + cold),
     .target(name: "RenderTasks", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
     .target(
       name: "Segmenter", dependencies: ["CompositionModel", "RenderTasks"], swiftSettings: strict + optimisedSwift),
@@ -112,10 +118,12 @@ let package = Package(
     ),
 
     // The farm. FarmModel, Jobs and Wire contain no code for media and no composition.
-    .target(name: "FarmModel", swiftSettings: strict + optimisedSwift),
+    .target(name: "FarmModel", swiftSettings: strict + optimisedSwift + cold),
+    .target(name: "Jobs", dependencies: ["Digest", "FarmModel"], swiftSettings: strict + optimisedSwift + cold),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    // The job store of a farm. A machine that renders alone builds none of it.
     .target(
-      name: "Jobs", dependencies: ["CPostgres", "Digest", "FarmModel", "SystemSupport"],
+      name: "PostgresJobs", dependencies: ["CPostgres", "Digest", "FarmModel", "Jobs", "SystemSupport"],
       resources: [.embedInCode("Migrations")],
       swiftSettings: strict + optimisedSwift),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -135,11 +143,11 @@ let package = Package(
     // What a farm can be asked, and what it answers. Pure; its JSON is that of `--json`.
     .target(
       name: "FarmAPI", dependencies: ["CompositionModel", "EditDocument", "Digest", "FarmModel"],
-      swiftSettings: strict + optimisedSwift),
+      swiftSettings: strict + optimisedSwift + cold),
     .target(
       name: "FarmWire",
       dependencies: ["CompositionModel", "Digest", "FarmAPI", "FarmModel", "SystemSupport", "Wire", protobuf],
-      swiftSettings: strict + optimisedSwift),
+      swiftSettings: strict + optimisedSwift + cold),
     .target(
       name: "Coordinator",
       dependencies: [
@@ -147,7 +155,7 @@ let package = Package(
         "Jobs", "Wire",
         "ContentStorage", "Digest", "PieceFiles", "Runtime", "SystemSupport", "TLS", protobuf, logging,
       ],
-      swiftSettings: strict + optimisedSwift),
+      swiftSettings: strict + optimisedSwift + cold),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(
       name: "Client",
@@ -157,7 +165,7 @@ let package = Package(
         "Runtime", "SystemSupport", "TLS",
         protobuf,
       ],
-      swiftSettings: strict + optimisedSwift),
+      swiftSettings: strict + optimisedSwift + cold),
     // The HTTP face of a coordinator. Of Hummingbird its server alone, without its router, files and middleware.
     .target(
       name: "FarmHTTP",
@@ -173,7 +181,7 @@ let package = Package(
     // What editors write, as documents, and back.
     .target(
       name: "Timelines", dependencies: ["CXML", "CompositionModel", "EditDocument", "SystemSupport"],
-      swiftSettings: strict + optimisedSwift),
+      swiftSettings: strict + optimisedSwift + cold),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     // What is sent to other servers: messages about jobs.
     .target(
@@ -190,7 +198,7 @@ let package = Package(
         "ContentStorage", "Digest",
         "Runtime", "SystemSupport", logging, subprocess, systemPackage,
       ] + nio,
-      swiftSettings: strict),
+      swiftSettings: strict + cold),
     .target(name: "CSandbox", cSettings: optimised),
     .target(
       name: "Worker",
@@ -225,12 +233,12 @@ let package = Package(
         "Digest",
         "Runtime", "SystemSupport", "TLS", "Timelines", argumentParser, csv, protobuf, unixSignals,
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + cold),
     .executableTarget(
       name: "SheafServer",
       dependencies: [
-        "Client", "ContentStorage", "Coordinator", "FarmHTTP", "Jobs", "LocalFarm", "Runtime", "SystemSupport", "TLS",
-        "Webhooks", "Wire", argumentParser, logging, subprocess, systemPackage, unixSignals,
+        "Client", "ContentStorage", "Coordinator", "FarmHTTP", "Jobs", "LocalFarm", "PostgresJobs", "Runtime",
+        "SystemSupport", "TLS", "Webhooks", "Wire", argumentParser, logging, subprocess, systemPackage, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(name: "SheafWorkerCLI", dependencies: ["SheafWorker"], swiftSettings: strict),
@@ -242,7 +250,9 @@ let package = Package(
     // Workers that render nothing, for Benchmarks/load.
     .executableTarget(
       name: "FarmLoad",
-      dependencies: ["FarmModel", "Jobs", "Wire", "Digest", "SystemSupport", argumentParser, protobuf],
+      dependencies: [
+        "FarmModel", "Jobs", "PostgresJobs", "Wire", "Digest", "SystemSupport", argumentParser, protobuf,
+      ],
       path: "Benchmarks/FarmLoad", swiftSettings: strict),
 
     // The compositor alone, for Benchmarks/transitions.
@@ -308,7 +318,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "JobsTests", dependencies: ["FarmModel", "Jobs", "Digest", "SystemSupport", "TestPrograms"],
+      name: "JobsTests",
+      dependencies: ["FarmModel", "Jobs", "PostgresJobs", "Digest", "SystemSupport", "TestPrograms"],
       swiftSettings: strict),
     .testTarget(
       name: "RuntimeTests", dependencies: ["Runtime", "SystemSupport", "TestPrograms", logging], swiftSettings: strict),
@@ -416,8 +427,8 @@ let package = Package(
       name: "FarmTests",
       dependencies: [
         "SheafCLI", "SheafServer", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "Client", "CompositionModel",
-        "ContentStorage", "Digest", "FarmAPI", "Jobs", "LocalFarm", "SystemSupport", "TestMedia", "TestPrograms", "TLS",
-        "Wire",
+        "ContentStorage", "Digest", "FarmAPI", "Jobs", "LocalFarm", "PostgresJobs", "SystemSupport", "TestMedia",
+        "TestPrograms", "TLS", "Wire",
       ],
       exclude: ["check-playlist", "check-presentation", "play-playlist", "play-presentation"],
       swiftSettings: strict + optimisedSwift),

@@ -4,6 +4,7 @@ import FarmModel
 import FoundationEssentials
 import Glibc
 import Jobs
+import PostgresJobs
 import SwiftProtobuf
 import SystemSupport
 import Wire

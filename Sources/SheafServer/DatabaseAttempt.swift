@@ -2,6 +2,7 @@ import Client
 import ContentStorage
 import Jobs
 import Logging
+import PostgresJobs
 
 /// What came of connecting to the database.
 enum DatabaseAttempt: Sendable {

@@ -7,6 +7,7 @@ import Glibc
 import Jobs
 import LocalFarm
 import Logging
+import PostgresJobs
 import Runtime
 import SystemSupport
 import Wire

@@ -5,6 +5,7 @@ import Coordinator
 import FarmHTTP
 import Jobs
 import Logging
+import PostgresJobs
 import Runtime
 import SystemSupport
 import TLS

@@ -7,7 +7,7 @@ import TestPrograms
 import Testing
 import Wire
 
-@testable import Jobs
+@testable import PostgresJobs
 
 /// A farm of real processes: PostgreSQL (the one that PG* names), a coordinator and workers on loopback.
 final class Farm: @unchecked Sendable {

@@ -1,6 +1,7 @@
 import Glibc
+import Jobs
 
-@testable import Jobs
+@testable import PostgresJobs
 
 /// The databases of farms of programs, on the server of the `PG…` environment.
 enum FarmDatabase {

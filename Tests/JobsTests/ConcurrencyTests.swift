@@ -5,6 +5,7 @@ import TestPrograms
 import Testing
 
 @testable import Jobs
+@testable import PostgresJobs
 
 @Suite("Several coordinators at once", .timeLimit(.minutes(10)), .database)
 struct ConcurrencyTests {

@@ -6,6 +6,7 @@ import TestPrograms
 import Testing
 
 @testable import Jobs
+@testable import PostgresJobs
 
 @Suite("The connection to PostgreSQL", .timeLimit(.minutes(10)), .database)
 struct ConnectionTests {

@@ -2,6 +2,7 @@ import FarmModel
 import Testing
 
 @testable import Jobs
+@testable import PostgresJobs
 
 @Suite("The journal", .timeLimit(.minutes(10)))
 struct JournalTests {

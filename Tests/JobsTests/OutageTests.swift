@@ -2,6 +2,7 @@ import FarmModel
 import Testing
 
 @testable import Jobs
+@testable import PostgresJobs
 
 /// While the database or every coordinator is away no worker can renew its leases.
 @Suite("Outages")

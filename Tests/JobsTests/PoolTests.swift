@@ -5,6 +5,7 @@ import TestPrograms
 import Testing
 
 @testable import Jobs
+@testable import PostgresJobs
 
 @Suite("Pools and their hours", .database)
 struct PoolTests {

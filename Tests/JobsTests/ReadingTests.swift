@@ -2,6 +2,7 @@ import FarmModel
 import Testing
 
 @testable import Jobs
+@testable import PostgresJobs
 
 @Suite("Reading jobs and workers")
 struct ReadingTests {

@@ -2,6 +2,7 @@ import FarmModel
 import Testing
 
 @testable import Jobs
+@testable import PostgresJobs
 
 @Suite("Summaries, deleting and contents")
 struct RetentionTests {

@@ -3,6 +3,7 @@ import FarmModel
 import Testing
 
 @testable import Jobs
+@testable import PostgresJobs
 
 @Suite("The schema", .timeLimit(.minutes(10)), .database)
 struct SchemaTests {

@@ -4,6 +4,7 @@ import TestPrograms
 import Testing
 
 @testable import Jobs
+@testable import PostgresJobs
 
 @Suite("Random traces", .database)
 struct TraceTests {

@@ -218,11 +218,11 @@ extension FarmState {
 }
 
 extension JobStoreError {
-  static func duplicate(_ job: JobID) -> JobStoreError {
+  package static func duplicate(_ job: JobID) -> JobStoreError {
     JobStoreError(.duplicateJob, "there is already a job \(job)")
   }
 
-  static func unfinished(_ job: JobID) -> JobStoreError {
+  package static func unfinished(_ job: JobID) -> JobStoreError {
     JobStoreError(.invalid, "job \(job) cannot be planned: not all of its tasks are done")
   }
 }

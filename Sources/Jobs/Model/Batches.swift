@@ -3,7 +3,7 @@ import FarmModel
 // What a call with several renewals or registrations means: the same in every store.
 
 /// The renewals of one call, in which each lease is named once for each worker.
-struct RenewalBatch: Sendable {
+package struct RenewalBatch: Sendable {
   private struct Key: Hashable {
     var lease: Lease
     var worker: WorkerID
@@ -11,10 +11,10 @@ struct RenewalBatch: Sendable {
 
   private let all: [Renewal]
   /// What is carried out: of the renewals of one lease and worker those of the latest session, as one.
-  private(set) var merged: [Renewal] = []
+  package private(set) var merged: [Renewal] = []
   private var places: [Key: Int] = [:]
 
-  init(_ renewals: [Renewal]) {
+  package init(_ renewals: [Renewal]) {
     all = renewals
     for renewal in renewals {
       let key = Key(lease: renewal.lease, worker: renewal.holder.worker)
@@ -36,7 +36,7 @@ struct RenewalBatch: Sendable {
   /// The renewals whose holder does not hold the lease.
   ///
   /// - Parameter held: The places in `merged` of those whose holder does.
-  func notHeld(held: Set<Int>) -> [Renewal] {
+  package func notHeld(held: Set<Int>) -> [Renewal] {
     all.filter { renewal in
       guard let place = places[Key(lease: renewal.lease, worker: renewal.holder.worker)] else { return true }
       return !held.contains(place) || renewal.holder.session < merged[place].holder.session
@@ -46,7 +46,7 @@ struct RenewalBatch: Sendable {
 
 extension [WorkerRecord] {
   /// One record of each worker, by id: the last one of its latest session.
-  func latest() -> [WorkerRecord] {
+  package func latest() -> [WorkerRecord] {
     var latest: [WorkerID: WorkerRecord] = [:]
     for record in self {
       if let other = latest[record.id], other.session > record.session { continue }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The streams that a store's `changes()` has returned.
-final class ChangeStreams: Sendable {
+package final class ChangeStreams: Sendable {
   private struct Streams {
     var next: UInt64 = 0
     var continuations: [UInt64: AsyncStream<Void>.Continuation] = [:]
@@ -10,8 +10,10 @@ final class ChangeStreams: Sendable {
 
   private let streams = Mutex(Streams())
 
+  package init() {}
+
   /// A stream that buffers at most one hint while its reader is busy.
-  func add() -> AsyncStream<Void> {
+  package func add() -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let key: UInt64? = streams.withLock { streams in
       guard !streams.isFinished else { return nil }
@@ -28,12 +30,12 @@ final class ChangeStreams: Sendable {
   }
 
   /// Sends a hint to every stream.
-  func signal() {
+  package func signal() {
     for continuation in streams.withLock({ Array($0.continuations.values) }) { continuation.yield() }
   }
 
   /// Ends every stream; those that are added later end at once.
-  func finish() {
+  package func finish() {
     let all = streams.withLock { streams in
       streams.isFinished = true
       defer { streams.continuations = [:] }

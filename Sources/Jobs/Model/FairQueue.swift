@@ -1,65 +1,70 @@
-import FarmModel
+package import FarmModel
 
 /// How much of the farm somebody has had: an owner of all owners, a job of those of its owner, each among those of one
 /// priority. Virtual time, in the unit of the tasks' costs divided by a weight.
-struct FairShare: Sendable, Hashable {
+package struct FairShare: Sendable, Hashable {
   /// When what was granted last begins.
-  var start: Double = 0
+  package var start: Double = 0
   /// When it ends.
-  var finish: Double = 0
+  package var finish: Double = 0
+
+  package init(start: Double = 0, finish: Double = 0) {
+    self.start = start
+    self.finish = finish
+  }
 
   /// When the next grant would begin. Who was away, or had nothing to grant, has no credit for that time: it goes on
   /// where those are that were served meanwhile.
   /// - Parameter present: The latest start of all.
-  func next(at present: Double) -> Double { max(finish, present) }
+  package func next(at present: Double) -> Double { max(finish, present) }
 }
 
 /// What a claim adds to a share.
-struct FairCharge: Sendable, Hashable {
+package struct FairCharge: Sendable, Hashable {
   /// `FairShare.next` before the claim.
-  var base: Double
+  package var base: Double
   /// What is granted, and what of it was granted before the last of it.
-  var total: Double = 0
-  var before: Double = 0
+  package var total: Double = 0
+  package var before: Double = 0
 
-  init(base: Double) {
+  package init(base: Double) {
     self.base = base
   }
 
   /// - Parameter start: When it begins: at `next` or later.
-  mutating func add(_ cost: Double, at start: Double) {
+  package mutating func add(_ cost: Double, at start: Double) {
     if start > next { total += start - next }
     before = total
     total += cost
   }
 
   /// When the last of it begins.
-  var start: Double { base + before }
+  package var start: Double { base + before }
 
   /// The next grant would begin here.
-  var next: Double { base + total }
+  package var next: Double { base + total }
 
-  func applied(to share: FairShare) -> FairShare {
+  package func applied(to share: FairShare) -> FairShare {
     FairShare(start: max(share.start, base + before), finish: max(share.finish, base) + total)
   }
 }
 
 /// What the workers that take the jobs of a pool were granted last, at one priority.
-struct PoolTime: Sendable, Hashable {
+package struct PoolTime: Sendable, Hashable {
   /// For how long it counts. After that it is as if nobody had waited for those workers.
-  static let lifetime = Duration.seconds(600)
+  package static let lifetime = Duration.seconds(600)
 
   /// When it begins, in virtual time.
-  var start: Double
+  package var start: Double
   /// When it was granted.
-  var at: Duration
+  package var at: Duration
 
-  init(_ earlier: PoolTime?, start: Double, now: Duration) {
+  package init(_ earlier: PoolTime?, start: Double, now: Duration) {
     self.start = earlier.map { $0.isFresh(now) ? max($0.start, start) : start } ?? start
     at = now
   }
 
-  func isFresh(_ now: Duration) -> Bool { now - at <= Self.lifetime }
+  package func isFresh(_ now: Duration) -> Bool { now - at <= Self.lifetime }
 }
 
 /// In which order the first tasks of jobs are granted. Both stores grant by this rule, which is start-time fair queuing
@@ -71,63 +76,97 @@ struct PoolTime: Sendable, Hashable {
 /// worker serves the owner of those it can serve that has had least (max-min fairness with placement constraints;
 /// Ghodsi, Zaharia, Shenker and Stoica, EuroSys 2013). Who was away has no credit for the time in which workers that
 /// take its jobs served others: that, and not what other workers did, is what its next grant is compared with.
-struct FairQueue: Sendable {
+package struct FairQueue: Sendable {
   /// Of how many jobs the tasks are interleaved. Those of further jobs follow, of as many at a time.
-  static let width = 64
+  package static let width = 64
   /// The least cost that a grant is charged with, so that everybody's turn ends.
   private static let leastCost = 1e-6
 
-  struct Job: Sendable {
-    var number: Int64
-    var owner: String
-    var priority: Int32
-    var pool: String?
+  package struct Job: Sendable {
+    package var number: Int64
+    package var owner: String
+    package var priority: Int32
+    package var pool: String?
     /// Whether its tasks come after those of all others.
-    var isStalled: Bool
-    var share: FairShare
-    var candidates: [Candidate] = []
+    package var isStalled: Bool
+    package var share: FairShare
+    package var candidates: [Candidate] = []
+
+    package init(
+      number: Int64, owner: String, priority: Int32, pool: String? = nil, isStalled: Bool, share: FairShare,
+      candidates: [Candidate] = []
+    ) {
+      self.number = number
+      self.owner = owner
+      self.priority = priority
+      self.pool = pool
+      self.isStalled = isStalled
+      self.share = share
+      self.candidates = candidates
+    }
 
     fileprivate var level: Level { Level(owner: owner, priority: priority) }
     fileprivate var poolLevel: PoolLevel? { pool.map { PoolLevel(priority: priority, pool: $0) } }
   }
 
-  struct Candidate: Sendable {
-    var ordinal: Int32
-    var cost: Double
+  package struct Candidate: Sendable {
+    package var ordinal: Int32
+    package var cost: Double
     /// Those of the claim's workers that may not have it.
-    var excluded: Set<WorkerID>
+    package var excluded: Set<WorkerID>
+
+    package init(ordinal: Int32, cost: Double, excluded: Set<WorkerID>) {
+      self.ordinal = ordinal
+      self.cost = cost
+      self.excluded = excluded
+    }
   }
 
   /// An owner among those who have jobs of a priority: what is granted at another one does not count.
-  struct Level: Sendable, Hashable, Comparable {
-    var owner: String
-    var priority: Int32
+  package struct Level: Sendable, Hashable, Comparable {
+    package var owner: String
+    package var priority: Int32
 
-    static func < (left: Level, right: Level) -> Bool {
+    package init(owner: String, priority: Int32) {
+      self.owner = owner
+      self.priority = priority
+    }
+
+    package static func < (left: Level, right: Level) -> Bool {
       (left.owner, left.priority) < (right.owner, right.priority)
     }
   }
 
   /// The jobs of a pool among those of a priority.
-  struct PoolLevel: Sendable, Hashable, Comparable {
-    var priority: Int32
-    var pool: String
+  package struct PoolLevel: Sendable, Hashable, Comparable {
+    package var priority: Int32
+    package var pool: String
 
-    static func < (left: PoolLevel, right: PoolLevel) -> Bool {
+    package init(priority: Int32, pool: String) {
+      self.priority = priority
+      self.pool = pool
+    }
+
+    package static func < (left: PoolLevel, right: PoolLevel) -> Bool {
       (left.priority, left.pool) < (right.priority, right.pool)
     }
   }
 
-  struct Owner: Sendable, Hashable {
-    var weight: Double
+  package struct Owner: Sendable, Hashable {
+    package var weight: Double
     /// How many more of its tasks may run. Nil: any number.
-    var room: Int64?
+    package var room: Int64?
+
+    package init(weight: Double, room: Int64? = nil) {
+      self.weight = weight
+      self.room = room
+    }
   }
 
-  struct Match: Sendable, Hashable {
-    var job: Int64
-    var ordinal: Int32
-    var holder: Holder
+  package struct Match: Sendable, Hashable {
+    package var job: Int64
+    package var ordinal: Int32
+    package var holder: Holder
   }
 
   private struct Rank: Comparable {
@@ -153,7 +192,7 @@ struct FairQueue: Sendable {
   /// By priority: the latest start of all.
   private let present: [Int32: Double]
   private var charges: [Level: FairCharge] = [:]
-  private(set) var jobCharges: [Int64: FairCharge] = [:]
+  package private(set) var jobCharges: [Int64: FairCharge] = [:]
   private var jobBases: [Double]
   /// The jobs in the order in which they would be served first, and up to where they have been.
   private var order: [Int] = []
@@ -165,7 +204,7 @@ struct FairQueue: Sendable {
   ///   - owners: Those for whom something is set; others have weight 1.
   ///   - shares: Of owners at priorities; others had nothing yet.
   ///   - poolTimes: What began last of what was granted to workers that take the jobs of a pool.
-  init(
+  package init(
     _ jobs: [Job], owners: [String: Owner], shares: [Level: FairShare], poolTimes: [PoolLevel: Double] = [:]
   ) {
     self.jobs = jobs.filter { owners[$0.owner]?.room.map { $0 > 0 } ?? true }
@@ -182,10 +221,10 @@ struct FairQueue: Sendable {
   }
 
   /// What is charged to owners.
-  var ownerCharges: [Level: FairCharge] { charges }
+  package var ownerCharges: [Level: FairCharge] { charges }
 
   /// What begins last of what is granted, for each of the pools whose jobs the workers take.
-  func poolStarts(of pools: [String]) -> [PoolLevel: Double] {
+  package func poolStarts(of pools: [String]) -> [PoolLevel: Double] {
     var starts: [PoolLevel: Double] = [:]
     for (level, charge) in charges {
       for pool in pools {
@@ -202,14 +241,14 @@ struct FairQueue: Sendable {
   }
 
   /// The numbers of the next jobs whose tasks are interleaved. Empty: there are no more.
-  mutating func next() -> [Int64] {
+  package mutating func next() -> [Int64] {
     batch = Array(order[end...].prefix(Self.width))
     end += batch.count
     return batch.map { jobs[$0].number }
   }
 
   /// - Parameter number: Of one of the jobs that `next` returned.
-  mutating func setCandidates(_ candidates: [Candidate], of number: Int64) {
+  package mutating func setCandidates(_ candidates: [Candidate], of number: Int64) {
     guard let index = batch.first(where: { jobs[$0].number == number }) else { return }
     jobs[index].candidates = candidates
   }
@@ -224,7 +263,7 @@ struct FairQueue: Sendable {
 
   /// Gives slots to the candidates of the jobs that `next` returned, each job's in their order, until there are no
   /// slots or no candidates left.
-  mutating func match(_ slots: inout SlotAssignment) -> [Match] {
+  package mutating func match(_ slots: inout SlotAssignment) -> [Match] {
     var matches: [Match] = []
     var places = [Int](repeating: 0, count: jobs.count)
     var open = batch

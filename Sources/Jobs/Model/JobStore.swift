@@ -309,6 +309,15 @@ package struct JobStoreError: Error, Sendable, Equatable, CustomStringConvertibl
     self.condition = condition
   }
 
+  /// PostgreSQL's condition for a lock that was not released in time.
+  package static let lockNotAvailable = "55P03"
+  /// Its condition for a statement that took too long.
+  package static let queryCanceled = "57014"
+
+  /// Whether the database answers, and did not carry out the operation because something else has a lock, or takes
+  /// long. Other operations may succeed meanwhile.
+  package var isAboutLocks: Bool { condition == Self.lockNotAvailable || condition == Self.queryCanceled }
+
   package static func == (left: JobStoreError, right: JobStoreError) -> Bool { left.code == right.code }
 
   package var description: String {

@@ -150,12 +150,12 @@ package struct TaskFailure: Sendable, Hashable {
 }
 
 /// The messages of the failures that the stores find themselves, the same in every store.
-enum FailureMessage {
-  static func leaseRanOut(_ worker: WorkerID) -> String { "the lease of worker \(worker) ran out" }
+package enum FailureMessage {
+  package static func leaseRanOut(_ worker: WorkerID) -> String { "the lease of worker \(worker) ran out" }
 
-  static func hung(_ worker: WorkerID) -> String { "worker \(worker) made no progress for too long" }
+  package static func hung(_ worker: WorkerID) -> String { "worker \(worker) made no progress for too long" }
 
-  static let paused = "the job was paused"
+  package static let paused = "the job was paused"
 }
 
 extension LeasePolicy {
@@ -165,7 +165,7 @@ extension LeasePolicy {
   /// - Parameters:
   ///   - failures: How many of the task's attempts are counted, this one included.
   ///   - kills: How many of them ended as `killed`, this one included.
-  func finalMessage(
+  package func finalMessage(
     of kind: TaskKind, _ task: TaskID, failures: Int, kills: Int, _ worker: WorkerID, _ failure: TaskFailure
   ) -> String? {
     if failure.end == .document { return failure.message }

@@ -82,7 +82,7 @@ package struct LeasePolicy: Sendable, Hashable {
   }
 
   /// The answer to a coordinator that may plan a job, of which `lost` attempts were lost.
-  func planningStart(afterLost lost: Int, isAlone: Bool) -> PlanningStart {
+  package func planningStart(afterLost lost: Int, isAlone: Bool) -> PlanningStart {
     if lost >= mostLostPlannings { return .failed }
     return lost > 0 && !isAlone ? .mustBeAlone : .begun
   }
@@ -101,11 +101,11 @@ package struct LeasePolicy: Sendable, Hashable {
 
 extension LeasePolicy {
   /// How long a worker that is not registered any more is remembered, for its name in attempts and results.
-  static let keptWorker = Duration.seconds(7 * 24 * 60 * 60)
+  package static let keptWorker = Duration.seconds(7 * 24 * 60 * 60)
   /// The number of results of a task, no two of them the same, at which it fails for good.
-  static let mostCompared = 3
+  package static let mostCompared = 3
   /// How long a result waits at most to be compared.
-  static let patience = Duration.seconds(10 * 60)
+  package static let patience = Duration.seconds(10 * 60)
   /// How long after `JobSteering.watch` a job is watched: players ask for more of the film within it.
   package static let watching = Duration.seconds(30)
 }
@@ -124,7 +124,7 @@ extension LeasePolicy {
 
   /// The costs that a time may be divided by: with others the ratio may not be a number. A video task of another cost
   /// is neither measured nor slow.
-  static let measurableCosts = 1e-9...1e18
+  package static let measurableCosts = 1e-9...1e18
 
   /// The median time that a job's video tasks take for each unit of cost, in microseconds; of two middle values the
   /// lower one. Nil if fewer than `fewestRendered` were rendered.
@@ -151,7 +151,7 @@ extension LeasePolicy {
 
 extension Duration {
   /// Truncated to whole microseconds.
-  var microseconds: Int64 {
+  package var microseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
   }

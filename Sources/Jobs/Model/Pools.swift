@@ -21,7 +21,7 @@ package struct Pool: Sendable, Hashable {
     self.changesAt = changesAt
   }
 
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     try Self.validate(jobsPool: name)
     let bytes = timeZone.utf8
     // Names of files, so none that leads out of their folder.
@@ -30,7 +30,7 @@ package struct Pool: Sendable, Hashable {
     else { throw Self.unknown(timeZone) }
   }
 
-  static func validate(jobsPool pool: String?) throws(JobStoreError) {
+  package static func validate(jobsPool pool: String?) throws(JobStoreError) {
     guard let pool, !PoolName.isValid(pool) else { return }
     throw JobStoreError(.invalid, "\"\(pool)\" is no pool's name: \(PoolName.rule)")
   }
@@ -40,7 +40,7 @@ package struct Pool: Sendable, Hashable {
       || [43, 45, 47, 95].contains(byte)
   }
 
-  static func unknown(_ timeZone: String) -> JobStoreError {
+  package static func unknown(_ timeZone: String) -> JobStoreError {
     JobStoreError(
       .invalid,
       "\"\(timeZone.prefix(64))\" is no time zone: write a name of the IANA time zone database, such as Europe/Berlin "
@@ -49,21 +49,26 @@ package struct Pool: Sendable, Hashable {
 }
 
 /// A time during which a pool is open, since 1970: `closes` is not part of it.
-struct Opening: Sendable, Hashable {
-  var opens: Duration
-  var closes: Duration
+package struct Opening: Sendable, Hashable {
+  package var opens: Duration
+  package var closes: Duration
+
+  package init(opens: Duration, closes: Duration) {
+    self.opens = opens
+    self.closes = closes
+  }
 
   /// How many days before and after the present one are looked at: no span lasts longer than two, and a clock that is
   /// set on may leave out the only span of a week.
-  static let (daysBefore, daysAfter) = (2, 15)
+  package static let (daysBefore, daysAfter) = (2, 15)
 }
 
 extension [Opening] {
-  func isOpen(at now: Duration) -> Bool { contains { $0.opens <= now && now < $0.closes } }
+  package func isOpen(at now: Duration) -> Bool { contains { $0.opens <= now && now < $0.closes } }
 
   /// When the first time begins or ends that all of them together make.
   /// - Returns: Nil: they end with the last day that was looked at.
-  func change(after now: Duration) -> Duration? {
+  package func change(after now: Duration) -> Duration? {
     guard isOpen(at: now) else { return filter { $0.opens > now && $0.opens < $0.closes }.map(\.opens).min() }
     var end = now
     while let later = filter({ $0.opens <= end && end < $0.closes }).map(\.closes).max() { end = later }

@@ -25,6 +25,18 @@ package struct WorkerStanding: Sendable, Hashable {
   package var reason: String
   /// Since when they are held, since 1970.
   package var heldAt: Duration?
+
+  package init(
+    account: String, confirmed: Int64, quarantines: Int64, hold: WorkerHold? = nil, reason: String,
+    heldAt: Duration? = nil
+  ) {
+    self.account = account
+    self.confirmed = confirmed
+    self.quarantines = quarantines
+    self.hold = hold
+    self.reason = reason
+    self.heldAt = heldAt
+  }
 }
 
 /// A result of a task that is compared with another worker's before it is used.
@@ -32,6 +44,12 @@ package struct ComparedResult: Sendable, Hashable {
   package var epoch: Int64
   package var account: String
   package var digest: SHA256Digest
+
+  package init(epoch: Int64, account: String, digest: SHA256Digest) {
+    self.epoch = epoch
+    self.account = account
+    self.digest = digest
+  }
 }
 
 /// A result that is used although no other worker has made it, because there is none that could.
@@ -39,6 +57,12 @@ package struct UncheckedResult: Sendable, Hashable {
   package var task: TaskID
   package var result: Content
   package var account: String
+
+  package init(task: TaskID, result: Content, account: String) {
+    self.task = task
+    self.result = result
+    self.account = account
+  }
 }
 
 /// What has become of the results of accounts that are quarantined.
@@ -90,28 +114,28 @@ package protocol WorkerControl: Sendable {
 
 extension WorkerRecord {
   /// The longest account, in bytes.
-  static let longestAccount = 384
+  package static let longestAccount = 384
 }
 
 extension TaskKind {
   /// Whether results of such tasks are compared.
-  var isCompared: Bool { self == .video || self == .audio || self == .stitch }
+  package var isCompared: Bool { self == .video || self == .audio || self == .stitch }
 }
 
 extension FailureMessage {
-  static let quarantined = "the worker is quarantined"
+  package static let quarantined = "the worker is quarantined"
 
-  static func different(_ count: Int) -> String {
+  package static func different(_ count: Int) -> String {
     "\(count) workers have made \(count) different results of it, so none of them is used"
   }
 
-  static func disproved(_ task: TaskID) -> String {
+  package static func disproved(_ task: TaskID) -> String {
     "its result of task \(task) differs from that of two other workers"
   }
 
-  static func replanned(_ account: String) -> String { "results of worker \(account), which is quarantined" }
+  package static func replanned(_ account: String) -> String { "results of worker \(account), which is quarantined" }
 
-  static func doubted(_ account: String) -> String {
+  package static func doubted(_ account: String) -> String {
     "it was made with results of worker \(account), which is quarantined; \"sheaf retry\" makes it again"
   }
 }

@@ -17,6 +17,19 @@ package struct Owner: Sendable, Hashable {
   package var running: Int64
   /// How many of its jobs have not ended.
   package var open: Int64
+
+  package init(
+    owner: String, weight: Double, mostRunning: Int64? = nil, mostOpen: Int64? = nil, mostStored: Int64? = nil,
+    running: Int64, open: Int64
+  ) {
+    self.owner = owner
+    self.weight = weight
+    self.mostRunning = mostRunning
+    self.mostOpen = mostOpen
+    self.mostStored = mostStored
+    self.running = running
+    self.open = open
+  }
 }
 
 /// What is changed of an owner. Nil: it stays.
@@ -25,7 +38,7 @@ package struct OwnerChange: Sendable, Hashable {
     case any
     case most(Int64)
 
-    var number: Int64? {
+    package var number: Int64? {
       switch self {
       case .any: nil
       case .most(let number): number
@@ -41,7 +54,7 @@ package struct OwnerChange: Sendable, Hashable {
 
   package init() {}
 
-  func validate(_ owner: String) throws(JobStoreError) {
+  package func validate(_ owner: String) throws(JobStoreError) {
     guard owner.utf8.count <= 64, owner.utf8.allSatisfy({ (33...126).contains($0) }) else {
       throw JobStoreError(.invalid, "an owner is at most 64 visible ASCII characters")
     }
@@ -69,7 +82,7 @@ package struct OwnerStorage: Sendable, Hashable {
 }
 
 extension JobStoreError {
-  static func tooMany(_ most: Int64) -> JobStoreError {
+  package static func tooMany(_ most: Int64) -> JobStoreError {
     JobStoreError(.full, "the owner has \(most) jobs that have not ended, and may have no more")
   }
 }

@@ -1,22 +1,22 @@
-import FarmModel
+package import FarmModel
 
 /// The counts of a job's tasks, which every store keeps with the job, so that a summary reads no task.
-struct TaskCounts: Sendable, Equatable {
-  var probes = JobSummary.Count()
-  var measures = JobSummary.Count()
-  var videos = JobSummary.Count()
-  var cachedVideos: Int64 = 0
-  var work = JobSummary.Count()
-  var audios = JobSummary.Count()
+package struct TaskCounts: Sendable, Equatable {
+  package var probes = JobSummary.Count()
+  package var measures = JobSummary.Count()
+  package var videos = JobSummary.Count()
+  package var cachedVideos: Int64 = 0
+  package var work = JobSummary.Count()
+  package var audios = JobSummary.Count()
   /// The most that one of the tasks needs.
-  var memory: Int64 = 0
+  package var memory: Int64 = 0
 
   /// The counts of tasks as a submission or a plan makes them.
-  init(of tasks: [NewTask] = []) {
+  package init(of tasks: [NewTask] = []) {
     for task in tasks { add(task) }
   }
 
-  mutating func add(_ task: NewTask) {
+  package mutating func add(_ task: NewTask) {
     memory = max(memory, task.memory)
     switch task.kind {
     case .probe: probes.total += 1
@@ -32,7 +32,7 @@ struct TaskCounts: Sendable, Equatable {
   }
 
   /// Counts a task as done.
-  mutating func finish(_ kind: TaskKind, work: Int64) {
+  package mutating func finish(_ kind: TaskKind, work: Int64) {
     switch kind {
     case .probe: probes.done += 1
     case .measure: measures.done += 1
@@ -45,7 +45,7 @@ struct TaskCounts: Sendable, Equatable {
   }
 
   /// Whether all tasks but the stitch task are done.
-  var isFinished: Bool { probes.isDone && measures.isDone && videos.isDone && audios.isDone }
+  package var isFinished: Bool { probes.isDone && measures.isDone && videos.isDone && audios.isDone }
 }
 
 extension JobSummary.Count {

@@ -7,7 +7,7 @@ extension NewJob {
   /// How many jobs may be before one.
   package static let mostBefore = 16
 
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     guard id.isWellFormed else {
       throw JobStoreError(.invalid, "job id \"\(id)\" is not 1 to 64 characters of 0-9, a-z and -")
     }
@@ -42,7 +42,7 @@ extension [NewTask] {
   private static let greatestCount = 1 << 20
 
   /// What is measured before a plan is made: one task a segment.
-  func validateMeasures() throws(JobStoreError) {
+  package func validateMeasures() throws(JobStoreError) {
     guard !isEmpty, allSatisfy({ $0.kind == .measure }) else {
       throw JobStoreError(.invalid, "a job is measured by measure tasks, of which there is at least one")
     }
@@ -50,7 +50,7 @@ extension [NewTask] {
   }
 
   /// A plan is video tasks, then audio tasks, then one stitch task, which is alone if the film is copied.
-  func validatePlan() throws(JobStoreError) {
+  package func validatePlan() throws(JobStoreError) {
     guard let last, last.kind == .stitch else {
       throw JobStoreError(.invalid, "a plan ends with one stitch task")
     }
@@ -72,7 +72,7 @@ extension NewTask {
   /// Two months of samples at 192 kHz are a little less.
   package static let works: ClosedRange<Int64> = 0...1 << 40
 
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     guard cost.isFinite, cost >= 0 else {
       throw JobStoreError(.invalid, "the cost of a \(kind.rawValue) task is \(cost); it must be a finite number from 0")
     }
@@ -89,7 +89,7 @@ extension NewTask {
 }
 
 extension Content {
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     guard size >= 0 else {
       throw JobStoreError(.invalid, "the size of content \(digest) is \(size); it must be at least 0")
     }
@@ -97,7 +97,7 @@ extension Content {
 }
 
 extension JobFailure {
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     guard (reason == .task) == (task != nil), task ?? 0 >= 0 else {
       throw JobStoreError(
         .invalid, "a job's failure names a task by its ordinal, which is at least 0, if its reason is a task")
@@ -109,7 +109,7 @@ extension JobFailure {
 }
 
 extension TaskFailure {
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     try usage?.validate()
     guard let process, process.cpuMilliseconds < 0 || process.peakBytes < 0 else { return }
     throw JobStoreError(.invalid, "the CPU time and the peak memory of a task process must be at least 0")
@@ -117,7 +117,7 @@ extension TaskFailure {
 }
 
 extension AttemptUsage {
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     guard [wait, fetch, render, upload, cpu].allSatisfy({ $0 >= .zero }),
       [peakBytes, fetchedBytes, uploadedBytes].allSatisfy({ $0 >= 0 })
     else { throw JobStoreError(.invalid, "the times and the bytes that an attempt took must be at least 0") }
@@ -125,7 +125,7 @@ extension AttemptUsage {
 }
 
 extension WorkerRecord {
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     try id.validate()
     try session.validate()
     guard slots >= 0 else {
@@ -140,7 +140,7 @@ extension WorkerRecord {
 }
 
 extension WorkerRecord {
-  static func validate(account: String) throws(JobStoreError) {
+  package static func validate(account: String) throws(JobStoreError) {
     guard (1...longestAccount).contains(account.utf8.count) else {
       throw JobStoreError(.invalid, "a worker's name must have 1 to \(longestAccount) bytes")
     }
@@ -148,18 +148,18 @@ extension WorkerRecord {
 }
 
 extension Holder {
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     try worker.validate()
     try session.validate()
   }
 }
 
 extension WorkerID {
-  func validate() throws(JobStoreError) { try requireVisible(description, "worker id", upTo: 128) }
+  package func validate() throws(JobStoreError) { try requireVisible(description, "worker id", upTo: 128) }
 }
 
 extension SessionID {
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     guard number >= 0 else {
       throw JobStoreError(.invalid, "session \(number) of a worker is not a number from 0")
     }
@@ -167,7 +167,7 @@ extension SessionID {
 }
 
 extension WebhookID {
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     let bytes = description.utf8
     guard (1...64).contains(bytes.count),
       bytes.allSatisfy({ (48...57).contains($0) || (97...122).contains($0) || $0 == 95 })
@@ -178,7 +178,7 @@ extension WebhookID {
 }
 
 extension AccessToken {
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     let bytes = id.description.utf8
     guard (1...64).contains(bytes.count),
       bytes.allSatisfy({ (48...57).contains($0) || (97...122).contains($0) || $0 == 95 })
@@ -195,7 +195,7 @@ extension AccessToken {
 }
 
 extension AuditEntry {
-  func validate() throws(JobStoreError) {
+  package func validate() throws(JobStoreError) {
     guard times > 0 else {
       throw JobStoreError(.invalid, "an entry of the audit is about something that happened \(times) times")
     }
@@ -204,7 +204,7 @@ extension AuditEntry {
   /// In characters: what is longer is cut off.
   private static let longestText = 256
 
-  var withoutNul: AuditEntry {
+  package var withoutNul: AuditEntry {
     var entry = self
     entry.subject = String(subject.withoutNul.prefix(Self.longestText))
     entry.detail = String(detail.withoutNul.prefix(Self.longestText))
@@ -223,7 +223,7 @@ private func requireVisible(_ id: String, _ name: String, upTo limit: Int) throw
 }
 
 extension TaskFailure {
-  var withoutNul: TaskFailure {
+  package var withoutNul: TaskFailure {
     var failure = self
     failure.message = message.withoutNul
     if let process { failure.process?.log = process.log.withoutNul }
@@ -232,7 +232,7 @@ extension TaskFailure {
 }
 
 extension Webhook {
-  var withoutNul: Webhook {
+  package var withoutNul: Webhook {
     var webhook = self
     webhook.url = url.withoutNul
     webhook.description = description.withoutNul
@@ -243,7 +243,7 @@ extension Webhook {
 }
 
 extension WebhookChange {
-  var withoutNul: WebhookChange {
+  package var withoutNul: WebhookChange {
     var change = self
     change.url = url?.withoutNul
     change.description = description?.withoutNul
@@ -255,7 +255,7 @@ extension WebhookChange {
 
 extension String {
   /// A database's text cannot contain NUL, so every store replaces it.
-  var withoutNul: String {
+  package var withoutNul: String {
     utf8.contains(0) ? String(unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : Character($0) }) : self
   }
 }

@@ -79,12 +79,33 @@ package struct Delivery: Sendable, Hashable {
   package var status: Int32?
   /// Why the last attempt failed, for a person.
   package var message: String?
+
+  package init(
+    webhook: WebhookID, event: JournalEvent, type: String, state: DeliveryState, attempts: Int32, turn: Int32,
+    due: Duration, attempted: Duration? = nil, status: Int32? = nil, message: String? = nil
+  ) {
+    self.webhook = webhook
+    self.event = event
+    self.type = type
+    self.state = state
+    self.attempts = attempts
+    self.turn = turn
+    self.due = due
+    self.attempted = attempted
+    self.status = status
+    self.message = message
+  }
 }
 
 /// A delivery that is to be attempted now, by whoever was given it.
 package struct DueDelivery: Sendable, Hashable {
   package var delivery: Delivery
   package var webhook: Webhook
+
+  package init(delivery: Delivery, webhook: Webhook) {
+    self.delivery = delivery
+    self.webhook = webhook
+  }
 }
 
 /// Webhooks and what they are sent. Part of a `JobStore`: the delivery of a message is recorded with the event that it

@@ -3,6 +3,7 @@ import TestPrograms
 import Testing
 
 @testable import Jobs
+@testable import PostgresJobs
 
 /// The stores, which must all behave alike.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {

@@ -4,6 +4,7 @@ import TestPrograms
 import Testing
 
 @testable import Jobs
+@testable import PostgresJobs
 
 extension Trait where Self == ConditionTrait {
   /// Needs a database, and so is no part of `make quick`.

@@ -1,5 +1,6 @@
 import CPostgres
 import Glibc
+import Jobs
 
 /// A statement that a connection prepares at its first use.
 struct Statement: Sendable {
@@ -418,20 +419,13 @@ extension JobStoreError {
       Self.isBusy[condition ?? ""] ?? "the database: \(message)\(detail)", condition: condition)
   }
 
-  /// PostgreSQL's condition for a lock that was not released in time.
-  static let lockNotAvailable = "55P03"
-
-  /// Whether the database answers, and did not carry out the operation because something else has a lock, or takes
-  /// long. Other operations may succeed meanwhile.
-  package var isAboutLocks: Bool { condition.map { Self.isBusy[$0] != nil } ?? false }
-
   /// What a person reads of these conditions, whose own messages are about a canceled statement.
   private static let isBusy = [
     lockNotAvailable: """
     the database is locked: something else has locked what this needs for more than \
     \(Connection.lockTimeout.components.seconds) s; try again later
     """,
-    "57014": "the database is busy: a statement took too long and was ended; try again later",
+    queryCanceled: "the database is busy: a statement took too long and was ended; try again later",
   ]
 
   /// Whether the operation may succeed later or on another server: the server is full, busy, shutting down, or has

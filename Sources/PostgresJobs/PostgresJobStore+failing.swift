@@ -1,4 +1,5 @@
 package import FarmModel
+package import Jobs
 
 // Leases that end without a result.
 

@@ -1,5 +1,6 @@
 package import Digest
 package import FarmModel
+package import Jobs
 
 // Tokens and the audit.
 

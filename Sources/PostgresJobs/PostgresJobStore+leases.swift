@@ -1,5 +1,6 @@
 package import Digest
 package import FarmModel
+package import Jobs
 
 // Leases from their renewal to the result.
 

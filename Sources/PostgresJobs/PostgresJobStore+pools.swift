@@ -1,4 +1,5 @@
 package import FarmModel
+package import Jobs
 
 // Which workers take which jobs, and when.
 

@@ -1,3 +1,4 @@
+import Jobs
 import SystemSupport
 
 /// Listens for `NOTIFY sheaf_change` on a connection and a thread of its own, and connects again whenever the

@@ -1,5 +1,6 @@
 import Digest
 import FarmModel
+package import Jobs
 
 // Accounts of workers that are held, and what becomes of the results of those that are quarantined.
 

@@ -1,3 +1,5 @@
+import Jobs
+
 /// The database's tables, which numbered migration files create and change.
 enum Schema {
   struct Migration: Sendable {

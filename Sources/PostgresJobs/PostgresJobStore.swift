@@ -1,4 +1,5 @@
 package import FarmModel
+package import Jobs
 import SystemSupport
 
 /// A farm's state in PostgreSQL, shared by any number of coordinators.

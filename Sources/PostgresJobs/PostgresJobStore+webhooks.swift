@@ -1,4 +1,5 @@
 package import FarmModel
+package import Jobs
 
 // Webhooks and their deliveries.
 

@@ -1,5 +1,6 @@
 import Digest
 package import FarmModel
+package import Jobs
 
 // What the database shows of its jobs and tasks.
 

@@ -1,4 +1,5 @@
 package import FarmModel
+package import Jobs
 
 // Attempts to plan a job.
 

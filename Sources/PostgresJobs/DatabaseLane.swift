@@ -1,4 +1,5 @@
 import FarmModel
+import Jobs
 import Synchronization
 import SystemSupport
 

@@ -1,5 +1,6 @@
 import CPostgres
 import Digest
+import Jobs
 
 /// A value for a `$n` of a statement, in PostgreSQL's binary form. Nil is null.
 enum Parameter: Sendable {

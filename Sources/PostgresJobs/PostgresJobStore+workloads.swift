@@ -1,4 +1,5 @@
 import FarmModel
+package import Jobs
 
 // What the database shows of the work that is left.
 

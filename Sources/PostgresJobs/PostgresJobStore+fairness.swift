@@ -1,4 +1,5 @@
 import FarmModel
+import Jobs
 
 // Leases of tasks that are chosen by the rule of `FairQueue`.
 

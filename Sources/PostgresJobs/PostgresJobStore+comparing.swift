@@ -1,5 +1,6 @@
 import Digest
 import FarmModel
+package import Jobs
 
 // Results that are compared with another worker's before they are used.
 

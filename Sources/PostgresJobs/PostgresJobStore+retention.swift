@@ -1,5 +1,6 @@
 package import Digest
 package import FarmModel
+package import Jobs
 
 // What is kept: jobs that have ended, and contents.
 

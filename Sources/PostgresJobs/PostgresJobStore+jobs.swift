@@ -1,5 +1,6 @@
 import Digest
 package import FarmModel
+package import Jobs
 
 // Jobs from their submission to their end.
 

@@ -1,5 +1,6 @@
 import Digest
 package import FarmModel
+package import Jobs
 
 // What holds jobs up, and who goes first.
 

@@ -1,4 +1,5 @@
 import FarmModel
+package import Jobs
 
 // What has happened. The triggers of the schema record it.
 
