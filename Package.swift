@@ -16,8 +16,8 @@ let optimised: [CSetting] = isDependency ? [] : [.unsafeFlags(["-O2"], .when(con
 // documents and rows, what tests compute as references, and their plain twins of kernels.
 let optimisedSwift: [SwiftSetting] = isDependency ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
-// `make demo`: what reads documents and what keeps count of tasks is compiled without optimisation, in a quarter of the
-// time. What renders is not.
+// `make demo`: what reads documents, and what hands out and counts tasks, is compiled without optimisation, in a
+// quarter of the time. What handles frames and samples is not.
 let cold: [SwiftSetting] =
   Context.environment["SHEAF_QUICK_BUILD"] == nil || isDependency
   ? [] : [.unsafeFlags(["-Onone"], .when(configuration: .release))]
@@ -67,7 +67,7 @@ let package = Package(
     .target(name: "CompositionModel", swiftSettings: strict + optimisedSwift),
     // The JSON document. Pure.
     .target(name: "EditDocument", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift + cold),
-    .target(name: "RenderTasks", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
+    .target(name: "RenderTasks", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift + cold),
     .target(
       name: "Segmenter", dependencies: ["CompositionModel", "RenderTasks"], swiftSettings: strict + optimisedSwift),
 
@@ -131,7 +131,7 @@ let package = Package(
     .systemLibrary(name: "CSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     .target(
       name: "TLS", dependencies: nio + [logging, "CSSL", "Runtime", "SystemSupport"],
-      swiftSettings: strict + optimisedSwift),
+      swiftSettings: strict + optimisedSwift + cold),
     .target(
       name: "Wire", dependencies: nio + [protobuf, logging, "CZlib", "Digest", "Runtime", "SystemSupport", "TLS"],
       exclude: ["sheaf.proto"], swiftSettings: strict + optimisedSwift),
@@ -211,7 +211,7 @@ let package = Package(
         unixSignals,
       ],
       exclude: ["Control/control.proto"],
-      swiftSettings: strict + optimisedSwift),
+      swiftSettings: strict + optimisedSwift + cold),
     .target(
       name: "SheafWorker", dependencies: ["Worker", "SheafCompositing", "CompositionModel"], swiftSettings: strict),
 
